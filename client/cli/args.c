@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Parses the command line, and prints the help.  This file owns the options
- * that every command has.
+ * Parses the command line and composes the help texts.  This file defines the
+ * options that every command has (args_common) and those of twinbox without a
+ * command (args_alone).
  */
 #include "cli/args.h"
 
@@ -29,8 +30,9 @@ const struct option args_alone[] = {
     {NULL, 0, NULL, NULL},
 };
 
-/* Returns the option in ${list} that ${arg} of ${n} bytes ("--name" or "-n")
- * names, or NULL. */
+/* Returns the option in ${list} (NULL: no options) whose name is the first ${n}
+ * bytes of ${arg}, dashes included ("--name" or "-n"), or NULL if there is
+ * none. */
 static const struct option *
 find_in(const struct option *list, const char *arg, size_t n)
 {
@@ -78,9 +80,9 @@ mistake(struct fail *fail, const struct command *command)
 	    command != NULL ? command->name : "", command != NULL ? " " : ""));
 }
 
-/* Returns true if ${value} may be a value of ${option}.  A file's name may have
- * any bytes.  Any other value must be UTF-8, because JSON cannot hold other
- * bytes. */
+/* Returns true if ${value} may be the value of ${option}, which takes one.  If
+ * the help calls the value FILE, any bytes are valid.  Any other value must be
+ * UTF-8, because JSON cannot hold other bytes. */
 static bool
 is_text(const struct option *option, const char *value)
 {
@@ -89,8 +91,9 @@ is_text(const struct option *option, const char *value)
 		utf8_valid(value, strlen(value), NULL));
 }
 
-/* Reads the option at ${argv}[${i}].  Returns the number of elements of ${argv}
- * that the option and its value take (1 or 2), or 0 on a usage error. */
+/* Reads the option at ${argv}[${i}] and adds it to ret->given.  Returns the
+ * number of elements of ${argv} that the option and its value take (1 or 2), or
+ * 0 on a usage error, which is then set in ${fail}. */
 static int
 read_option(char **argv, int i, struct args *ret, struct fail *fail)
 {
@@ -169,8 +172,9 @@ check_operands(const struct args *args, struct fail *fail)
 	return (mistake(fail, c));
 }
 
-/* Returns the second word of ${command} if its first word is the name of
- * ${group}, else NULL. */
+/* Returns the part of the name of ${command} after its first word if that first
+ * word is the name of ${group}.  Returns NULL for any other command, for
+ * ${group} itself and for the end of the table. */
 static const char *
 word_in(const struct command *group, const struct command *command)
 {
@@ -183,8 +187,9 @@ word_in(const struct command *group, const struct command *command)
 	return (command->name + n + 1);
 }
 
-/* Returns the command that ${word} names, or NULL.  If ${group} is not NULL,
- * ${word} is the second word of the name of a command in that group. */
+/* Returns the entry of ${commands}, a command or a group, whose name is
+ * ${word}, or NULL.  If ${group} is not NULL, searches only the commands of
+ * that group, and ${word} is the second word of the name. */
 static const struct command *
 find_command(const struct command *commands, const struct command *group,
     const char *word)
@@ -202,8 +207,10 @@ find_command(const struct command *commands, const struct command *group,
 	return (NULL);
 }
 
-/* Reads ${word}, which is not an option: a word of the command's name, or an
- * operand. */
+/* Handles ${word}, which is not an option: it is the next word of the command's
+ * name until ret->command is a command and not a group, and after that an
+ * operand.  Fails with kind USAGE if ${word} should name a command or group and
+ * does not. */
 static enum rc
 read_word(const struct command *commands, const char *word, struct args *ret,
     struct fail *fail)

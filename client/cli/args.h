@@ -64,11 +64,14 @@ extern const struct option args_common[];
 /* The options that are accepted only before a command or without one. */
 extern const struct option args_alone[];
 
-/* Parses ${argv}.  Options, up to ARGS_GIVEN_MAX, may stand anywhere before
- * "--", but those of a command only after its name, and those of args_alone
- * only before it.  "-" alone is an operand.  ${ret} borrows its texts from
- * ${argv}.  With --help or --version the operands are not checked.  Free ${ret}
- * with args_fini(), also on failure. */
+/* Parses ${argv}.  Up to ARGS_GIVEN_MAX options may stand among the other
+ * words.  The word "-" and all words after "--" are not options.  The options
+ * of a command are accepted only after the whole name of the command, and those
+ * of args_alone only before the first word of that name.  With --help or
+ * --version, the name of the command may be missing or incomplete (ret->command
+ * is NULL or a group), and the number of operands is not checked.  ${ret}
+ * borrows its texts from ${argv}.  Free ${ret} with args_fini(), also on
+ * failure. */
 enum rc args_parse(int argc, char **argv, const struct command *commands,
     struct args *ret, struct fail *fail) MUST_USE;
 
@@ -78,19 +81,21 @@ void args_fini(struct args *args);
 /* Returns true if --${name} was given. */
 bool args_has(const struct args *args, const char *name);
 
-/* Returns the value of --${name}, or NULL if it was not given.  For a repeated
- * option, returns the last value. */
+/* Returns the value of --${name}, or NULL if the option was not given or takes
+ * no value.  For a repeated option, returns the last value. */
 const char *args_value(const struct args *args, const char *name);
 
 /* Reads the value of --${name}, a whole number of at most 18 digits from
- * ${least} to ${most}.  Fails with kind USAGE if it is not one.  Leaves *ret
- * unchanged if the option was not given. */
+ * ${least} to ${most}.  Fails with kind USAGE if the value is not such a
+ * number.  Leaves *ret unchanged on failure and, with RC_OK, if the option was
+ * not given. */
 enum rc args_integer(const struct args *args, const char *name, int64_t least,
     int64_t most, int64_t *ret, struct fail *fail) MUST_USE;
 
-/* Reads the value of --${name}, a duration ("90" or "90s", "5m", "2h", "3d"),
- * in milliseconds.  Fails with kind USAGE if it is not one.  Leaves *ret_ms
- * unchanged if the option was not given. */
+/* Sets *ret_ms to the value of --${name}, a duration ("90" or "90s", "5m",
+ * "2h", "3d"), in milliseconds.  Fails with kind USAGE if the value is not a
+ * duration.  Leaves *ret_ms unchanged on failure and, with RC_OK, if the option
+ * was not given. */
 enum rc args_duration(const struct args *args, const char *name,
     int64_t *ret_ms, struct fail *fail) MUST_USE;
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The bell of chat and tail.  Relies on lib/safe.h: no byte of a name or a text
- * can end the escape sequence that contains it.
+ * The bell of the commands chat and tail.  The sender's name and the text of a
+ * message pass through safe_line() (lib/safe.h), so that none of their bytes
+ * can end the escape sequence that contains them.
  */
 #include "cli/bell.h"
 

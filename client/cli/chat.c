@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * chat: a conversation with one person in a terminal.  A typed message is
- * stored before it is sent, and sent again on each new connection until the
- * server has accepted or finally refused it.  Shown messages of the peer are
- * marked as read.  A message of another conversation appears as one line; those
- * that came before the chat has caught up with the inbox are only counted.  All
- * events are acked, because this device has stored them.
+ * The command chat: a conversation with one other user (the peer) in a
+ * terminal.  A typed message is stored before it is sent, and is sent again on
+ * each new connection until the server has accepted or finally refused it.
+ * Shown messages of the conversation are marked as read.  A message that
+ * another user has sent to another conversation appears as one line; before the
+ * chat has caught up with the inbox, such messages are only counted, by sender.
+ * Every event is stored on this device after it was handled, and then acked.
  */
 #include "cli/chat.h"
 
@@ -29,9 +30,11 @@ text_of(const json_t *json, const char *name)
 	return (text != NULL ? text : "");
 }
 
-/* Submits ${message}, the draft ${ref}, over the stream and remembers the
- * number of its frame, which the server's answer repeats.  Without a connection
- * does nothing. */
+/* Submits ${message}, the draft ${ref}, over the stream and stores ${ref} in
+ * chat->in_flight under the number of the frame, which the server's answer
+ * repeats.  If the stream cannot send now, does nothing: the draft stays in the
+ * outbox for the next welcome.  Ends the chat if there is no memory for
+ * ${ref}. */
 static void
 submit(struct chat *chat, const json_t *message, const char *ref)
 {
@@ -111,8 +114,10 @@ submit_draft(struct chat *chat, const struct local_draft *draft, bool damaged)
 		submit(chat, draft->request, draft->ref);
 }
 
-/* Submits all waiting drafts.  Called on a new connection, on which nothing is
- * in flight. */
+/* Submits all waiting drafts of the client's outbox, to any recipient, and
+ * gives up damaged ones.  Called on a new connection: first empties
+ * chat->in_flight, because the server does not answer frames of an earlier
+ * connection. */
 static void
 submit_waiting(struct chat *chat)
 {
@@ -272,9 +277,9 @@ on_caught_up(void *arg)
 	mark_read(chat);
 }
 
-/* Returns the ref of the draft that the send frame with number ${re} carried,
- * or NULL if no such frame is in flight.  For a message typed in this chat, the
- * ref is the message's id. */
+/* Returns the ref of the draft that was submitted on this connection in the
+ * frame with number ${re}, answered or not, or NULL if there is no such draft.
+ * For a message typed in this chat, the ref is the message's id. */
 static const char *
 in_flight_ref(struct chat *chat, int64_t re)
 {
@@ -437,8 +442,10 @@ show_conversation(struct chat *chat, struct fail *fail)
 	return (chat_history(chat, chat->history, 0, fail));
 }
 
-/* Sends the waiting messages and shows the conversation.  If the server cannot
- * be reached or is busy, the chat begins offline. */
+/* Reads --history, tries once to submit the waiting messages, and shows the
+ * last messages of the conversation.  If the server cannot be reached or is
+ * busy while the conversation is read, begins the chat offline; returns any
+ * other failure. */
 static enum rc
 begin(struct chat *chat, struct fail *fail)
 {

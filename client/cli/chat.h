@@ -40,13 +40,17 @@ struct chat {
 /* Hands the lines that were printed before to the screen, which is open now. */
 void chat_opened(struct chat *chat);
 
-/* Prints a remark between the lines of the conversation.  Ends the chat when
- * memory runs out, as chat_show() does. */
+/* Prints a remark, cut to 511 bytes, between the lines of the conversation.
+ * Ends the chat when memory runs out or, before the screen is open, when the
+ * output fails. */
 void chat_remark(struct chat *chat, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Shows ${message} (NULL: memory has run out).  An own message is shown with a
- * sign for its state (render.h) and remembered, so that the sign can change. */
+/* Shows ${message}, which stays the caller's.  A message that this user has
+ * sent is shown with a sign for its state (render.h), and a copy is kept in
+ * chat->own, so that chat_sign() can change the sign.  If ${message} is NULL,
+ * because the caller had no memory for it, or if memory runs out, ends the
+ * chat. */
 void chat_show(struct chat *chat, const json_t *message);
 
 /* Changes the sign of own message ${id} to ${sign} (RENDER_WAITING and the
@@ -56,22 +60,23 @@ void chat_show(struct chat *chat, const json_t *message);
  * Does nothing for a message that was not shown. */
 void chat_sign(struct chat *chat, const char *id, const char *sign);
 
-/* Changes the sign of all shown own messages up to conversation_seq ${upto} to
- * ${sign}, as chat_sign() does. */
+/* Changes the sign of all shown own messages whose conversation_seq is known
+ * and at most ${upto} to ${sign}, as chat_sign() does. */
 void chat_sign_upto(struct chat *chat, json_int_t upto, const char *sign);
 
-/* Shows ${message}, which belongs to another conversation, as one line with its
- * sender.  Until the server has sent all earlier events (caught_up), only
- * counts ${message} for chat_show_others(). */
+/* Shows ${message}, which another user has sent to another conversation, as one
+ * line with its sender.  Until the server has sent all earlier events
+ * (caught_up), only counts ${message} by its sender for chat_show_others(). */
 void chat_show_other(struct chat *chat, const json_t *message);
 
 /* Shows, by sender, how many messages of other conversations came before
  * catching up ended. */
 void chat_show_others(struct chat *chat);
 
-/* Shows the last ${limit} messages before conversation_seq ${before} (0: the
- * newest).  Does nothing if ${limit} is 0 or the conversation is not known.
- * Blocks for one request, rest_get(). */
+/* Reads from the server the last ${limit} messages before conversation_seq
+ * ${before} (0: the newest) and shows them, also those that were shown already.
+ * Does nothing and returns RC_OK if ${limit} is 0 or the conversation is not
+ * known.  Blocks for one request, rest_get(), and returns its failure. */
 enum rc chat_history(struct chat *chat, int64_t limit, json_int_t before,
     struct fail *fail) MUST_USE;
 
@@ -80,28 +85,33 @@ enum rc chat_history(struct chat *chat, int64_t limit, json_int_t before,
  * or to the peer. */
 bool chat_is_here(struct chat *chat, const json_t *message);
 
-/* Shows ${message} of this conversation, unless this or a later message of the
- * conversation was shown.  If ${message} is an own one that was shown, updates
- * its sign instead. */
+/* Handles ${message} of this conversation.  If it is an own one in chat->own,
+ * stores its conversation_seq and changes its sign according to the peer's
+ * watermarks; else shows it, unless its conversation_seq is at most
+ * chat->shown_upto.  Then raises chat->shown_upto to its conversation_seq. */
 void chat_take(struct chat *chat, const json_t *message);
 
-/* Begins the chat without the server: shows the last chat->history messages
- * that commands on this computer have shown, then those that wait to be sent to
- * the peer, then the reason in ${why}. */
+/* Begins the chat without the server: shows the last chat->history messages of
+ * the conversation with the peer that commands on this computer have shown,
+ * then the messages that wait to be sent to the peer, then the reason in
+ * ${why}. */
 void chat_begin_offline(struct chat *chat, const struct fail *why);
 
-/* Called when a chat that began offline reaches the server: updates the signs,
- * fetches the newest 200 messages of the conversation (chat->history if none
- * was shown), and shows those that were not shown.  Blocks for its requests and
- * ignores their failure. */
+/* Called at the first welcome of a chat that began offline: finds the
+ * conversation, updates the signs by the peer's watermarks, fetches the newest
+ * 200 messages of the conversation (chat->history if no message with a
+ * conversation_seq was shown), and passes them to chat_take().  Blocks for its
+ * requests; if one fails, skips the rest. */
 void chat_end_offline(struct chat *chat);
 
 /* Handles a typed line.  Called by the screen; NULL is the end of input. */
 void chat_line(void *arg, const char *line);
 
-/* Sends ${text} to the peer: stores the message, then submits it.  Without a
- * session the message stays stored until the next welcome.  Text that is longer
- * than LIMIT_BODY_LEN bytes or not UTF-8 is not sent; a remark reports that. */
+/* Sends ${text} to the peer: stores the message in the client's outbox, shows
+ * it and submits it.  Without a session, the message waits in the outbox and
+ * the next welcome submits it.  A message that is longer than LIMIT_BODY_LEN
+ * bytes, is not UTF-8 or cannot be stored is not sent; a remark reports
+ * that. */
 void chat_send(struct chat *chat, const char *text);
 
 #endif

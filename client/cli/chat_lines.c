@@ -13,8 +13,10 @@
 #include "cli/chat.h"
 #include "lib/safe.h"
 
-/* Prints ${b} above the line being typed.  Before the screen is open, prints
- * ${b} and remembers it for chat_opened(). */
+/* Prints ${b} above the line being typed, with ${tag} (NULL: none) as its name
+ * for screen_replace(), and empties ${b}.  Before the screen is open, prints
+ * ${b} to standard output and stores a copy for chat_opened().  Ends the chat
+ * if ${b} has run out of memory or that output fails. */
 static void
 print(struct chat *chat, struct buf *b, const char *tag)
 {
@@ -103,8 +105,9 @@ sign_by_marks(const struct chat *chat, const json_t *message)
 	return (seq <= chat->delivered ? RENDER_DELIVERED : RENDER_ACCEPTED);
 }
 
-/* Returns the rank of ${sign}, from 0 (waiting) to 4 (failed), -1 for another
- * text.  The sign of a message never changes to one of a lower rank. */
+/* Returns the rank of ${sign}: waiting 0, accepted 1, delivered 2, read 3,
+ * failed 4, another text -1.  The sign of a message only changes to one of a
+ * higher rank. */
 static int
 rank(const char *sign)
 {

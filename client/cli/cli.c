@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The functions that all commands share: output, the list of conversations, the
- * client's own database.
+ * The functions that all commands share: output, requests to the server,
+ * submission of the messages that wait in the client's outbox, conversations
+ * and their messages, and the client's own database.
  */
 #include "cli/cli.h"
 

@@ -65,14 +65,16 @@ void cli_complain(const char *line);
 void cli_note(const struct cli *cli, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Returns member ${name} of ${json} as a cell of a table: text, number, or a
- * time in readable form; "" if it is missing.  The caller owns the result,
+/* Returns member ${name} of ${json} as a JSON string for a cell of a table: a
+ * text, the digits of an integer, or a time in readable form.  The string is ""
+ * if the member is missing or of another type.  The caller owns the result,
  * which may be NULL or "" when memory runs out. */
 json_t *cli_cell(struct cli *cli, const json_t *json, const char *name);
 
-/* Appends ${event} as render_event() does.  The line of a receipt has the
- * message's number in the inbox or, if that is not known here, its number in
- * the conversation. */
+/* Appends ${event} to ${b} as render_event() does.  The line of a receipt names
+ * the last message that the receipt covers by its number in the inbox or, if
+ * this computer does not know that number, by its number in the
+ * conversation. */
 void cli_event_add(struct cli *cli, struct buf *b, const json_t *event);
 
 /* Frees the members of ${cli}. */
@@ -81,9 +83,11 @@ void cli_fini(struct cli *cli);
 /* Opens the client's own database, unless it is open. */
 enum rc cli_local(struct cli *cli, struct fail *fail) MUST_USE;
 
-/* Fills ${ret} with a sender for the messages in the client's own outbox.  The
- * sender calls ${fn} (may be NULL) with ${arg} for each message that the server
- * has accepted or finally refused. */
+/* Opens the client's own database, unless it is open, and fills ${ret} with a
+ * sender for the messages in its outbox; ${ret} borrows from ${cli} and is not
+ * freed.  The sender calls ${fn} (may be NULL) with ${arg} for each message
+ * that the server has accepted or finally refused, or whose stored text is
+ * damaged. */
 enum rc cli_sender(struct cli *cli, sender_fn fn, void *arg, struct sender *ret,
     struct fail *fail) MUST_USE;
 
@@ -92,25 +96,30 @@ void cli_note_settled(struct cli *cli, const struct local_draft *draft,
     enum sender_outcome outcome, const struct fail *why);
 
 /* Tries once to submit the messages that wait in the client's own outbox, and
- * reports those that the server has accepted or finally refused.  The others
- * stay there; ${cli} keeps their number and the reason for cli_note_unsent().
- * cli_flush() does not report them, because a command that then fails for the
- * same reason reports both in one line. */
+ * reports on standard error those that need no further attempt: accepted,
+ * finally refused or damaged.  The others stay in the outbox; ${cli} keeps
+ * their number and the reason for cli_note_unsent().  This function does not
+ * report them, because a command that then fails for the same reason reports
+ * both in one line.  If the outbox cannot be opened or read at first, this
+ * function does nothing. */
 void cli_flush(struct cli *cli);
 
 /* Reports why messages wait here, if cli_flush() has left any. */
 void cli_note_unsent(struct cli *cli);
 
 /* Stores the server's epoch in the client's database.  If another epoch was
- * stored, the server may have lost messages: reports that, and submits once
- * more all messages in the own outbox that the server had accepted.  Their ids
- * or keys make this harmless for messages that the server still has. */
+ * stored, the server may have lost messages: reports that, makes the accepted
+ * messages that the client's outbox still has wait again, and calls cli_flush()
+ * and cli_note_unsent().  The id or key of each message makes this harmless if
+ * the server still has the message.  A failure to submit is not a failure of
+ * this function. */
 enum rc cli_epoch_seen(
     struct cli *cli, const char *epoch, struct fail *fail) MUST_USE;
 
-/* Sends ${method} ${path} with ${body} (taken, may be NULL) by rest_call(),
- * with a patience of 10 s for a busy server.  The caller owns the answer in
- * *ret, which is NULL if it has no body. */
+/* Sends ${method} ${path} with ${body} (may be NULL; taken, also on failure) by
+ * rest_call(), with a patience of 10 s for a busy server.  On RC_OK, *ret is
+ * the JSON body of the answer, which the caller owns, or NULL if the answer has
+ * none; on failure *ret is not set. */
 enum rc cli_call(struct cli *cli, const char *method, const char *path,
     json_t *body, json_t **ret, struct fail *fail) MUST_USE;
 
@@ -119,22 +128,25 @@ enum rc cli_call(struct cli *cli, const char *method, const char *path,
 
 /* Reads the page of conversations at ${path}.  For the first page, the caller
  * sets ${path} to CLI_CONVERSATIONS.  Changes ${path} to the path of the next
- * page, or to "" after the last one.  The caller owns the page in *ret. */
+ * page, or to "" after the last one.  On RC_OK the caller owns the page in
+ * *ret; after a failure, do not use or free *ret, nor use ${path}. */
 enum rc cli_conversations_page(struct cli *cli, char path[CLI_PATH_SIZE],
     json_t **ret, struct fail *fail) MUST_USE;
 
-/* Finds the direct conversation with ${name} in the server's list.  The caller
- * owns *ret, which is NULL if there is no such conversation. */
+/* Finds the direct conversation with ${name} in the server's list, reading page
+ * after page.  *ret is a copy of its entry, which the caller owns, or NULL on
+ * failure and, with RC_OK, if there is no such conversation. */
 enum rc cli_conversation_with(struct cli *cli, const char *name, json_t **ret,
     struct fail *fail) MUST_USE;
 
 /* Fails because there is no conversation with ${name}. */
 enum rc cli_no_conversation(const char *name, struct fail *fail);
 
-/* Returns the watermarks of the first member of ${conversation} that is not
- * ${me} (in a direct conversation, the other person): the conversation_seq up
- * to which messages were delivered to that member, and the one up to which that
- * member has read.  Both are 0 if there is no such member. */
+/* Sets *ret_delivered and *ret_read to the watermarks of the first member of
+ * ${conversation} that is not ${me} (in a direct conversation, the other user):
+ * the conversation_seq up to which messages were delivered to that member, and
+ * the one up to which that member has read.  Both are 0 if there is no such
+ * member. */
 void cli_marks(const json_t *conversation, const char *me,
     json_int_t *ret_delivered, json_int_t *ret_read);
 
@@ -144,15 +156,16 @@ enum rc cli_uuid(const char *text, const char *what,
     char ret[UUID_TEXT_LEN + 1], struct fail *fail) MUST_USE;
 
 /* Reads from the server a page of the messages of ${conversation} (an id).
- * ${query} has the query parameters ("limit=20").  *ret is an array, oldest
- * message first, which the caller owns. */
+ * ${query} has the query parameters ("limit=20").  On RC_OK, *ret is an array,
+ * oldest message first, which the caller owns; on failure *ret is not set. */
 enum rc cli_history_page(struct cli *cli, const char *conversation,
     const char *query, json_t **ret, struct fail *fail) MUST_USE;
 
 /* Reads from the client's database the last ${limit} messages that commands on
  * this computer have shown of ${conversation} (an id) or, if that is NULL, of
- * the direct conversation with ${name}.  *ret is an array, oldest message
- * first, which the caller owns. */
+ * the direct conversation with ${name}.  On RC_OK, *ret is an array, in the
+ * order in which the messages were stored, which the caller owns; on failure
+ * *ret is not set. */
 enum rc cli_local_history(struct cli *cli, const char *name,
     const char *conversation, int64_t limit, json_t **ret,
     struct fail *fail) MUST_USE;
@@ -166,15 +179,18 @@ enum rc cli_password(struct cli *cli, const char *prompt, bool twice, char *ret,
     size_t size, struct fail *fail) MUST_USE;
 
 /* Does the work of "twinbox outbox" without operands: lists the messages that
- * wait on this computer, then a page of those that the server has accepted. */
+ * wait on this computer, then the page of the server's outbox that --state,
+ * --before and --limit select.  If the server's page cannot be read, fails, but
+ * (without --json) lists the waiting messages first. */
 enum rc cli_outbox_list(struct cli *cli, struct fail *fail) MUST_USE;
 
-/* Waits until message ${id} is ${state} ("delivered" or "read"), for all
- * recipients, and returns its outbox entry, which the caller owns.  Fails with
- * kind UNDELIVERED if the message has failed, expired or been canceled, and
- * with kind TIMEOUT if it does not reach the state within ${timeout_ms}; if the
- * last request failed, with that failure.  May block for longer than
- * ${timeout_ms} if the server does not answer. */
+/* Waits until message ${id} is ${state} ("delivered" or "read") for all
+ * recipients, and then sets *ret to its outbox entry, which the caller owns; on
+ * failure *ret is not set.  Fails with kind UNDELIVERED if the message has
+ * failed, expired or been canceled, and at once if a request fails and a retry
+ * cannot help.  When ${timeout_ms} are over, fails with the failure of the last
+ * request or, if that request succeeded, with kind TIMEOUT.  May block for
+ * longer than ${timeout_ms} if the server does not answer. */
 enum rc cli_wait(struct cli *cli, const char *id, const char *state,
     int64_t timeout_ms, json_t **ret, struct fail *fail) MUST_USE;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * register, login, passwd, logout, whoami, devices.  A password is stored
- * nowhere, and a token only in the profile.
+ * The commands register, login, passwd, logout, whoami and devices.  They store
+ * no password, and a token only in the profile.
  */
 #include <stdio.h>
 #include <string.h>
@@ -40,9 +40,10 @@ check_name(const char *name, bool new, struct fail *fail)
 	    new ? MODEL_NAME_RULE : "1 to 32 of a-z, 0-9, '.', '_', '-'"));
 }
 
-/* Fails if the profile is logged in to another account, so that a login does
- * not overwrite that one by accident.  Two servers on this machine count as the
- * same server, whatever their ports. */
+/* Fails if the profile has a token of another account than ${name} on the
+ * server of this command, so that a login does not overwrite that token by
+ * accident.  Two servers for which rest_server_local() returns true count as
+ * the same server, whatever their ports. */
 static enum rc
 check_free(struct cli *cli, const char *name, struct fail *fail)
 {
@@ -108,8 +109,10 @@ revoke_quietly(struct cli *cli, const char *id)
 	(void)rc;
 }
 
-/* Stores the new token in ${answer} and its account in the profile, and revokes
- * the token that the profile had before.  Ignores a failure to revoke. */
+/* Stores the new token from ${answer} and its account in the profile, then
+ * revokes the token that the profile had before; a failure to revoke is
+ * ignored.  If ${answer} has no token that fits, or if the profile cannot be
+ * saved, fails and revokes neither token. */
 static enum rc
 keep_login(struct cli *cli, const json_t *answer, const char *name,
     const char *device, struct fail *fail)
@@ -139,9 +142,10 @@ keep_login(struct cli *cli, const json_t *answer, const char *name,
 	return (RC_OK);
 }
 
-/* If the server has refused a login with 401, replaces its text by one that
- * says what to do, unless the server's reason is that a one-time password was
- * used before or has expired. */
+/* If ${fail} is the refusal of a login with 401, replaces the text of ${fail}
+ * by "wrong name or password" and adds a cure, unless the reason is a one-time
+ * password that was used before or has expired: then the server's text stays.
+ * Returns the rc of ${fail}. */
 static enum rc
 login_refused(struct fail *fail)
 {
@@ -156,8 +160,9 @@ login_refused(struct fail *fail)
 	return (fail->rc);
 }
 
-/* Logs ${name} in and reports it.  Sets *ret_once to true if the password was a
- * one-time password. */
+/* Logs ${name} in, stores the token in the profile, and prints the result.
+ * Sets *ret_once to whether the password was a one-time password; after a
+ * failure *ret_once may be unset. */
 static enum rc
 log_in(struct cli *cli, const char *name, const char *password, bool *ret_once,
     struct fail *fail)
@@ -226,9 +231,10 @@ change_password(
 	return (rc);
 }
 
-/* Asks for a new password and sets it, because the one-time password ${once}
- * cannot be used for another login.  With --password-stdin nobody can be asked,
- * so this function only prints a hint. */
+/* After a login with the one-time password ${once}, which works for no other
+ * login, asks on the terminal for a new password and sets it.  With
+ * --password-stdin there is no way to ask: prints a hint and returns RC_OK.
+ * After a failure the user stays logged in. */
 static enum rc
 replace_once(struct cli *cli, const char *once, struct fail *fail)
 {

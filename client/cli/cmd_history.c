@@ -11,8 +11,9 @@
 #include "base/mem.h"
 #include "cli/cli.h"
 
-/* Returns the sign of ${message} for the peer's watermarks ${delivered} and
- * ${read}; NULL for a message that ${me} did not send. */
+/* Returns the sign (accepted, delivered or read) of ${message}, if ${me} sent
+ * it; else NULL.  ${delivered} and ${read} are the peer's watermarks from
+ * cli_marks(), and are compared with the conversation_seq of ${message}. */
 static const char *
 sign_of(const json_t *message, const char *me, json_int_t delivered,
     json_int_t read)
@@ -77,7 +78,8 @@ offline(
 }
 
 /* Fetches the conversation with ${id} or, if ${id} is NULL, the direct
- * conversation with the person whom the first operand names. */
+ * conversation with the person whom the first operand names.  Fails if there is
+ * none.  On RC_OK the caller owns *ret, which is a JSON value. */
 static enum rc
 find_conversation(
     struct cli *cli, const char *id, json_t **ret, struct fail *fail)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The commands inbox, read and ack.  inbox changes no watermark on the server.
- * read moves the user's watermark of read messages, and ack this device's
- * watermark of acked events, forward only.
+ * read marks messages as read, up to a number in the inbox or in one
+ * conversation.  ack moves this device's watermark of acked events.  Both move
+ * forward only.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,9 +13,10 @@
 #include "cli/cli.h"
 #include "lib/safe.h"
 
-/* Returns the path of the page of the inbox that begins after event ${after}
- * (-1: after the last acked event), NULL without memory.  ${wait_s} above 0:
- * the server waits that number of seconds for an event. */
+/* Returns the path, which the caller frees, of the page of at most ${limit}
+ * events of the inbox after event ${after} (-1: after the last acked event);
+ * NULL without memory.  If ${wait_s} is above 0, the server waits up to that
+ * number of seconds for an event. */
 static char *
 page_path(int64_t after, int64_t limit, int64_t wait_s)
 {
@@ -158,7 +160,8 @@ cmd_inbox(struct cli *cli, struct fail *fail)
 	return (rc);
 }
 
-/* Returns the seq of the newest event of the inbox, 0 if it is empty. */
+/* Asks the server for the seq of the newest event of the inbox and stores it in
+ * *ret, 0 if the inbox has never had an event.  On failure *ret is not set. */
 static enum rc
 newest_event(struct cli *cli, int64_t *ret, struct fail *fail)
 {

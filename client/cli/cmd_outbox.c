@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * outbox: the state of sent messages.  This file shows, cancels or retries one
- * entry; outbox_list.c shows the list.
+ * The command outbox.  With the id of a message, this file shows the server's
+ * entry, or cancels or retries the message, which may still wait in this
+ * computer's own outbox.  Without an id, outbox_list.c shows the list of both.
  */
 #include <string.h>
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * send: makes the message, stores it in the client's own outbox, and submits it
- * until the server has answered, for at most 15 s (or --try-for).  Without an
- * answer the message stays in the outbox for a later command.  With --wait,
- * follows the message until it is delivered or read.
+ * until the server has accepted or finally refused it.  After 15 s (or
+ * --try-for), or if a retry cannot help, begins no new attempt; then the
+ * message stays in the outbox for a later command.  With --wait, then follows
+ * an accepted message until it is delivered or read, for 30 s (or --timeout).
  */
 #include <errno.h>
 #include <stdio.h>
@@ -34,9 +35,10 @@ struct sending {
 	struct fail why;
 };
 
-/* Reads standard input to its end into ${b}, and removes a line end there.
- * Stops early once the text is longer than a message may be, so that endless
- * input does not fill the memory. */
+/* Reads standard input to its end into ${b}, and removes one line feed at the
+ * end.  Once ${b} is longer than a message may be, or out of memory, stops
+ * reading and returns RC_OK, so that endless input does not fill the memory;
+ * the caller checks ${b} for both. */
 static enum rc
 read_input(struct buf *b, struct fail *fail)
 {
@@ -275,7 +277,8 @@ make_message(struct cli *cli, json_t **ret, struct fail *fail)
 }
 
 /* The sender_fn of this command: records the outcome of the message that this
- * command sends, and reports the outcome of each earlier message. */
+ * command sends in ${arg}, a struct sending, and prints a note about the
+ * outcome of each other message of the own outbox. */
 static void
 settled(void *arg, const struct local_draft *draft, enum sender_outcome outcome,
     const struct rest_reply *reply, const struct fail *why)
@@ -336,9 +339,10 @@ submit(struct cli *cli, struct sending *sending, struct fail *fail)
 	    sending->ref));
 }
 
-/* Returns the number of columns of a text that may be shown in a line that has
- * ${before} columns already, so that an id still fits behind the text.  Output
- * that is not a terminal has no width, so it gets TEXT_COLUMNS. */
+/* Returns the number of columns, at most TEXT_COLUMNS, that a text may have in
+ * a line that has ${before} columns already, so that an id still fits behind
+ * the text; 0 or less if there is no room.  Output that is not a terminal has
+ * no width, so it gets TEXT_COLUMNS. */
 static int
 text_columns(const struct cli *cli, int before)
 {
@@ -348,8 +352,9 @@ text_columns(const struct cli *cli, int before)
 }
 
 /* Appends the recipient and the text, as in "to bob: Hello", to a line that has
- * ${before} columns already.  Cuts the text so that an id fits behind it, or
- * leaves it out if there is room for less than TEXT_COLUMNS_LEAST columns. */
+ * ${before} columns already.  Cuts the text so that an id fits behind the text.
+ * Appends only the recipient if there is room for less than TEXT_COLUMNS_LEAST
+ * columns of text. */
 static void
 add_what_went(struct buf *b, const struct cli *cli,
     const struct sending *sending, int before)
@@ -397,8 +402,10 @@ show_accepted(struct cli *cli, const struct sending *sending, struct fail *fail)
 	return (cli_print(&b, fail));
 }
 
-/* Does the work of --wait: blocks until the message is ${state}, and shows
- * that.  Stores the message's final outbox entry in ${sending}, for --json. */
+/* Does the work of --wait: blocks until the message is ${state}, then replaces
+ * sending->entry by the new outbox entry, and prints a line about the state,
+ * except with --json, where the caller prints the entry.  Fails as cli_wait()
+ * does, with --timeout or 30 s as the limit; then sending->entry stays. */
 static enum rc
 follow(struct cli *cli, struct sending *sending, const char *state,
     struct fail *fail)
@@ -448,9 +455,10 @@ is_known(struct cli *cli, const char *name)
 }
 
 /* "send bob carol hi" may be meant for both bob and carol, but sends "carol hi"
- * to bob.  Asks for confirmation if the second word is the name of a person
- * known here and the standard streams are a terminal.  In a script the message
- * is sent without a question. */
+ * to bob.  If the first word of the text is the name of a person known here and
+ * the standard streams are terminals, asks for confirmation, and fails unless
+ * the answer begins with y or Y.  Else, as in a script, returns RC_OK without a
+ * question. */
 static enum rc
 confirm_text(struct cli *cli, const json_t *message, struct fail *fail)
 {

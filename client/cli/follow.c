@@ -14,8 +14,9 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-/* Shown events are stored and acked as a batch: after BATCH events, or BATCH_MS
- * milliseconds after the first of them. */
+/* Shown events are stored, and acked if the command acks, as a batch: at the
+ * latest after BATCH events, or BATCH_MS milliseconds after the first event of
+ * the batch. */
 #define BATCH 64
 #define BATCH_MS 20
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The common part of tail and chat: a loop that ends properly on SIGINT,
- * SIGTERM and SIGHUP, a stream, and the bookkeeping of shown events, which are
- * stored first and then acked, in batches.
+ * The common part of tail and chat: a loop that hands SIGINT, SIGTERM, SIGHUP
+ * and other signals to the command, which ends the loop with follow_end(); a
+ * stream; and the bookkeeping of shown events, which are stored first and then
+ * acked, in batches.
  */
 #ifndef CLI_FOLLOW_H
 #define CLI_FOLLOW_H
@@ -31,8 +32,9 @@ struct follow {
 /* Initializes ${f}, which is zero except for its options stops, acks and
  * cursor: blocks SIGINT, SIGTERM, SIGHUP and SIGWINCH (with stops, also SIGTSTP
  * and SIGCONT) and makes the loop.  The loop calls ${on_signal}(${arg}) when
- * such a signal has come; follow_signal() then returns its number.  The signals
- * stay blocked.  Call follow_fini() also after a failure. */
+ * such signals have come; ${on_signal} calls follow_signal() until it returns
+ * 0.  The signals stay blocked, also after follow_fini().  Call follow_fini()
+ * also after a failure. */
 enum rc follow_init(struct follow *f, struct cli *cli, loop_fn on_signal,
     void *arg, struct fail *fail) MUST_USE;
 
@@ -50,24 +52,28 @@ void follow_fini(struct follow *f);
 /* Returns the signal that has come, or 0. */
 int follow_signal(struct follow *f);
 
-/* Returns true if ${event} must not be shown because it was shown before.  That
- * happens only in a new epoch, in which the server sends the whole inbox
- * again. */
+/* Returns true if ${event} must not be shown because the client's database has
+ * it as shown before.  Always returns false before follow_replay(), or before
+ * follow_welcome() has found a new epoch: without a new start of the inbox, the
+ * stream hands on no event again. */
 bool follow_known(struct follow *f, const json_t *event);
 
 /* Records that ${event} was shown.  It is stored and, if ${f}->acks, acked with
- * its batch: after 64 events or 20 ms.  Ends the loop if memory runs out; then
- * ${event} is not acked. */
+ * its batch: at the latest after 64 events, or 20 ms after the first event of
+ * the batch.  If memory runs out, ends the loop as follow_end_no_memory() does;
+ * then ${event} is neither stored nor acked. */
 void follow_shown(struct follow *f, const json_t *event);
 
-/* Stores the shown events and, if ${f}->acks, acks them.  A failure ends the
+/* Stores the shown events that are not stored yet and, if ${f}->acks, acks
+ * them.  Does nothing while stream_epoch() is "".  A failure to store ends the
  * loop, and follow_run() returns this failure, unless the loop was ending
  * because of an earlier one. */
 void follow_flush(struct follow *f);
 
-/* Called when the stream starts again in a new epoch: from now on,
- * follow_known() returns true for events that were shown before.  Forgets the
- * shown events that are not stored yet. */
+/* The command calls this function when the stream starts again at the oldest
+ * event (epoch_changed() of the stream): from now on, follow_known() returns
+ * true for events that are stored as shown.  Forgets the shown events that are
+ * not stored yet, so they may be shown twice. */
 void follow_replay(struct follow *f);
 
 /* Handles a welcome: stores the server's epoch in the client's database (after

@@ -11,9 +11,10 @@
 
 #include "cli/cli.h"
 
-/* The largest size of the map, which is also the number of events that the
- * client's database keeps.  A full map is emptied; the next receipt fills it
- * again from the database. */
+/* If the map has more than NUMBERS_MAX entries, it is emptied before the next
+ * event is shown; the next receipt fills it again from the client's database.
+ * NUMBERS_MAX is the number of events to which the database is reduced when it
+ * is opened, so the refilled map seldom exceeds it. */
 #define NUMBERS_MAX 20000
 
 #define KEY_SIZE (UUID_TEXT_LEN + 1 + 20 + 1)

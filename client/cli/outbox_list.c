@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The list of the outbox: first the messages that wait on this computer, then
- * those that the server has, one line each with its text.  The server's list
- * has no texts, so they come from this computer, or from the server one by one.
+ * The list of the outbox: first the messages that wait on this computer, then a
+ * page of those that the server has, one line each with its text, if the text
+ * is found.  The server's list has no texts, so they come from this computer,
+ * or from the server by one request for each text.  With --json, the list has
+ * no texts.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,8 +18,9 @@
 /* The time, in ms, in which requests for missing texts may begin, one request
  * for each text; the last request may end later. */
 #define TEXTS_MS 2000
-/* On a terminal with fewer columns, a row has one time instead of two, and no
- * error, so that the text and the id have room. */
+/* On a terminal with fewer than WIDE_COLUMNS columns, a row has one time (when
+ * due, else when created) instead of two, and no error, so that the text and
+ * the id have room. */
 #define WIDE_COLUMNS 100
 
 /* The parts of the list. */
@@ -80,9 +83,10 @@ is_listed(const json_t *page, const char *id)
 	return (false);
 }
 
-/* Removes messages from o->here that are on the server's page, and marks them
- * as answered in the client's database.  The server has accepted them, but its
- * answer did not reach this computer. */
+/* Removes from o->here the messages whose ids are on the server's page, and
+ * marks each as answered in the client's database: the server has accepted it,
+ * but at the time of reading o->here its answer was not recorded.  Messages
+ * with a key instead of an id stay.  On failure the remaining messages stay. */
 static enum rc
 drop_answered(struct cli *cli, struct outbox *o, struct fail *fail)
 {
@@ -123,9 +127,10 @@ texts_sent(struct cli *cli, struct outbox *o)
 	}
 }
 
-/* Stores the text of ${event}, if it is a message on the server's page whose
- * text is not known yet.  Called as the filter of local_history() for each
- * stored event; returns false, because no event is to be collected. */
+/* Stores the text of ${event} in o->texts (${arg} is o), if ${event} is a
+ * message on the server's page and o->texts has no text of it yet.  Called as
+ * the filter of local_history() for each stored event; returns false, because
+ * no event is to be collected. */
 static bool
 take_text(const json_t *event, void *arg)
 {
@@ -140,8 +145,9 @@ take_text(const json_t *event, void *arg)
 	return (false);
 }
 
-/* Returns the id of the next entry, from index *at on, whose text is not known,
- * and sets *at to the entry's index.  Returns NULL if there is none. */
+/* Returns the id of the first entry of the server's page, from index *at on,
+ * that has a valid UUID as its id and no text in o->texts, and sets *at to its
+ * index.  Returns NULL if there is none; then *at is at the end of the page. */
 static const char *
 next_without(const struct outbox *o, size_t *at)
 {
@@ -363,8 +369,9 @@ print(struct cli *cli, const struct outbox *o, struct fail *fail)
 	return (cli_print_list(cli, o->page, "entries", fail));
 }
 
-/* Returns the path, with its query, of the request for the list that the
- * arguments select.  Returns NULL on a failure. */
+/* Returns the path, which the caller frees, of the request for the list that
+ * the arguments --state, --before and --limit select.  Returns NULL and sets
+ * ${fail} if --limit is not valid or memory runs out. */
 static char *
 list_path(struct cli *cli, struct fail *fail)
 {

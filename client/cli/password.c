@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Passwords: from the terminal, without echo, or from standard input.  The
- * terminal is left as it was, even after Ctrl-C: while a password is read, the
- * keys that send signals are ordinary characters.
+ * Passwords: from the terminal, without echo, or from standard input.  While a
+ * password is read from the terminal, the keys that send signals are ordinary
+ * characters, so Ctrl-C ends the reading with a failure and the terminal's mode
+ * is restored.  A signal from elsewhere that ends the program leaves the echo
+ * off.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,8 +16,10 @@
 #include "base/terminal.h"
 #include "cli/cli.h"
 
-/* Reads a line of standard input, without its end, into ${ret}.  Returns false
- * if the line does not fit or cannot be read. */
+/* Reads a line of standard input into ${ret}, ended by a NUL, without its LF or
+ * CR LF.  The end of the input also ends the line, so without input ${ret} is
+ * "".  Returns false if the line does not fit into ${size} bytes or cannot be
+ * read; then ${ret} may lack the NUL. */
 static bool
 read_stdin(char *ret, size_t size)
 {

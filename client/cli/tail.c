@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tail: prints every event of the inbox as it comes, until the user stops the
- * command or, with --once, until all existing events are printed.  The stream
- * keeps the order and reconnects; follow.c keeps the cursor.
+ * tail: prints each event of the inbox after the starting point that
+ * beginning() finds, as it comes, until the user stops the command or, with
+ * --once, until all existing events are printed or the connection fails.  The
+ * stream keeps the order and reconnects; follow.c stores the cursor.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -156,10 +157,12 @@ static const struct stream_ops ops = {
     .ended = on_ended,
 };
 
-/* Determines where to begin: after event --after, or after the stored cursor.
- * Asks the server whether --after is valid, and fails if it refuses; without an
- * answer uses --after all the same.  With neither --after nor a stored cursor,
- * *seq is -1: the stream begins after the last acked event. */
+/* Sets *seq to the event after which to begin: --after or, without --after, the
+ * stored cursor, with its epoch in ${epoch}.  With neither, *seq is -1: the
+ * stream begins after the last acked event.  For --after, ${epoch} is "", and
+ * the server is asked whether the number is valid: a failure that
+ * fail_may_retry() accepts, such as an unreachable server, is ignored, and any
+ * other is returned. */
 static enum rc
 beginning(struct cli *cli, char epoch[LOCAL_EPOCH_SIZE], int64_t *seq,
     struct fail *fail)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Follows an outbox entry by long-polls of GET /v1/outbox/{id}?wait= until its
- * message is delivered or read, has finally failed, or the time is up.
+ * message is delivered to or read by all recipients, has failed, expired or
+ * been canceled, the time is up, or a request fails in a way that a retry
+ * cannot change.
  */
 #include <stdio.h>
 #include <string.h>
@@ -93,10 +95,11 @@ too_late(const json_t *entry, const char *state, struct fail *fail)
 	    "it is not lost: look with twinbox outbox, wait with --timeout"));
 }
 
-/* Runs one long-poll: the server waits for a change for at most POLL_S, and at
- * most ${left_ms} rounded up to seconds.  While *ret_entry is NULL (the first
- * poll), the server does not wait.  On RC_OK, *ret_entry is the current entry;
- * it is replaced only if it has changed. */
+/* Runs one long-poll: the server waits for a change for at most POLL_S seconds,
+ * and at most ${left_ms} rounded up to seconds.  While *ret_entry is NULL (the
+ * first poll), the server does not wait.  On RC_OK, *ret_entry is the current
+ * entry: a new one replaces and frees the old one, unless the server answers
+ * 304 (unchanged).  On failure *ret_entry stays.  The caller owns it. */
 static enum rc
 poll_once(struct cli *cli, const char *id, int64_t left_ms, char etag[128],
     json_t **ret_entry, struct fail *fail)

@@ -111,8 +111,10 @@ advise(const char *path, struct fail *fail)
 		(void)fail_cure(fail,
 		    "log in as an administrator (the operator makes one: "
 		    "twinboxd user promote NAME)");
-	/* A list always exists: 404 for a list means that the server is older
-	 * than the admin routes.  404 below a list means an unknown id. */
+	/* A path with no "/" after ROOT (a list, or stats) always exists: a 404
+	 * means that the server is older than the admin routes.  After a 404
+	 * for a longer path, which may mean an unknown id, the server's failure
+	 * stays. */
 	else if (fail->status == 404 &&
 		 strchr(path + strlen(ROOT), '/') == NULL) {
 		(void)fail_set(fail, FAIL_PROTOCOL,

@@ -14,10 +14,11 @@
 /* The largest number of dead letters that one call requeues or discards. */
 #define ADMIN_BATCH_MAX 1000
 
-/* A filter of a list.  Members that are NULL or negative are left out of the
- * query.  Each list supports only some of the members; admin.c sends what is
- * set.  stuck_ms is sent in whole seconds, rounded down.  near_failure selects
- * the entries that have at most this number of retries left. */
+/* A filter of a list; initialize it with ADMIN_FILTER_INIT.  Members that are
+ * NULL or negative are left out of the query.  Each list supports only some of
+ * the members, and admin.c sends all that are set without a check.  stuck_ms is
+ * sent in whole seconds, rounded down.  near_failure selects the entries that
+ * have at most this number of retries left. */
 struct admin_filter {
 	const char *state;
 	const char *destination;
@@ -47,18 +48,18 @@ char *admin_path(const char *what, const struct admin_filter *filter);
 char *admin_path_of(const char *what, const char *name, const char *verb);
 
 /* Returns the body of a request that requeues or discards dead letters: those
- * in ${ids} (an array of numbers; copied), or, if ${ids} is NULL, up to
- * ${limit} (1 to ADMIN_BATCH_MAX) that match the reason, destination and sender
- * of ${filter}.  The caller owns the result, which is NULL when memory runs
- * out. */
+ * in ${ids} (an array of numbers; copied; ${filter} and ${limit} are ignored),
+ * or, if ${ids} is NULL, up to ${limit} that match the reason, destination and
+ * sender of ${filter}, which must not be NULL.  The caller keeps to
+ * ADMIN_BATCH_MAX, owns the result, and gets NULL when memory runs out. */
 json_t *admin_batch(
     const json_t *ids, const struct admin_filter *filter, int64_t limit);
 
 /* Runs ${request} with ${path}, which admin_path() or admin_path_of() made and
- * which this function frees.  The answer must be a JSON object, unless the
- * request has a sink.  After a 403, or a 404 for a list, the cure in ${fail}
- * says what an operator can do.  On RC_OK the caller frees ${ret} with
- * rest_reply_fini().  Blocks as long as rest_call(). */
+ * which this function always frees.  Fails if the answer is not a JSON object,
+ * unless the request has a sink.  After a 403, or a 404 for a list, the cure in
+ * ${fail} says what an operator can do.  Only on RC_OK does the caller free
+ * ${ret} with rest_reply_fini().  Blocks as long as rest_call(). */
 enum rc admin_call(struct rest *rest, struct rest_request *request, char *path,
     struct rest_reply *ret, struct fail *fail) MUST_USE;
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The wait before the next attempt, with full jitter: a random time between 0
- * and min(20 s, 0.5 s x 2^n), where n is the number of failures in a row before
- * the last one.  The jitter spreads the clients of a server that comes back, so
- * that they do not all reconnect at once.
+ * and min(20 s, 0.5 s x 2^n), where n is 0 after the first failure and grows by
+ * 1 with each further failure in a row.  The jitter spreads the clients of a
+ * server that comes back, so that they do not all reconnect at once.
  */
 #ifndef LIB_BACKOFF_H
 #define LIB_BACKOFF_H
@@ -15,8 +15,9 @@
 #define BACKOFF_FIRST_MS 500
 #define BACKOFF_CAP_MS 20000
 
-/* Returns the wait in ms before the next attempt.  ${failures} is the number of
- * failures in a row before the last one: 0 for the first retry. */
+/* Returns a random wait in ms, from 0 to min(BACKOFF_CAP_MS, BACKOFF_FIRST_MS x
+ * 2^${failures}).  ${failures} is the number of failures in a row without the
+ * latest one: 0 for the first retry. */
 static inline int64_t
 backoff_ms(struct rnd *rnd, int failures)
 {

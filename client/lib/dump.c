@@ -6,8 +6,10 @@
 
 #include "base/buf.h"
 
-/* jansson's callback.  Its result is of no use, because jansson ignores some
- * failures; the buffer remembers them. */
+/* Appends ${n} bytes to the buffer ${arg}, as the callback of
+ * json_dump_callback().  Always returns 0, because jansson ignores some
+ * failures of its callback; dump_json() calls buf_ok() instead, which returns
+ * false if an append has failed. */
 static int
 add_piece(const char *p, size_t n, void *arg)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Failures.  One table maps each problem of the server's contract to a result
- * code, an exit code and a cure in the words of the command line.  For a
- * refusal without a detail, the title comes from model/refusal.h.
+ * Failures.  FAIL_TABLE maps each problem of the server's contract that a
+ * client can get to a result code, an exit code, and a cure in the words of the
+ * command line.  If a refusal has a known problem but no detail, the text of
+ * the failure is the problem's title in model/refusal.h.
  */
 #include "lib/fail.h"
 
@@ -125,8 +126,10 @@ fail_logged_out(struct fail *f)
 	return (fail_cure(f, FAIL_LOGIN_AGAIN));
 }
 
-/* Returns the problem that HTTP ${status} stands for, PROBLEM_NONE for others.
- * Used when the answer has no problem document, or one with an unknown code. */
+/* Returns the problem that HTTP ${status} alone stands for, which is used when
+ * the answer has no problem document, or one whose code is unknown or not for
+ * clients.  Returns PROBLEM_NONE for every status but 400, 401, 403, 413, 429
+ * and 501 to 504. */
 static enum problem
 problem_of_status(int status)
 {
@@ -166,8 +169,8 @@ problem_of_code(const char *code)
 	return (problem_find(slug));
 }
 
-/* Returns true if ${pointer} names a message's recipient: "/to" in a request,
- * or "/message/to" in a frame. */
+/* Returns true if ${pointer} ends with "/to", as the pointers to a message's
+ * recipient do: "/to" in a request, "/message/to" in a frame. */
 static bool
 is_recipient(const char *pointer)
 {

@@ -26,9 +26,11 @@ struct fail {
 	char cure[200];    /* one line, "": none */
 };
 
-/* The texts for a token that the server does not accept any more.  Every place
- * that detects this uses them.  In the cure, program/main.c replaces NAME with
- * the user's name where it is known. */
+/* The texts for a token that the server does not accept any more:
+ * FAIL_LOGGED_OUT is the text of what happened, and FAIL_LOGIN_AGAIN the cure.
+ * FAIL_LOGIN is the command, which other cures contain, too.  If a cure ends
+ * with FAIL_LOGIN, program/main.c replaces NAME with the user's name where it
+ * is known. */
 #define FAIL_LOGGED_OUT "this device was logged out"
 #define FAIL_LOGIN "twinbox login NAME"
 #define FAIL_LOGIN_AGAIN "log in again: " FAIL_LOGIN
@@ -39,7 +41,8 @@ struct fail {
 	}
 
 /* X(kind, rc, exit code, cure): failures that the client detects itself.  The
- * code of a failure is its kind in lower case. */
+ * member code of struct fail is the kind in lower case, such as
+ * "not_logged_in". */
 #define FAIL_KIND_TABLE(X)                                                     \
 	X(USAGE, RC_INVALID, EX_USAGE, "see twinbox --help")                   \
 	X(DATA, RC_INVALID, EX_DATAERR, "")                                    \
@@ -71,9 +74,10 @@ enum fail_kind {
 	    FAIL_KIND_COUNT
 };
 
-/* Fills ${f} with the code, rc, exit code and cure of ${kind}, and with ${fmt}
- * as the text of what happened, cut to 255 bytes.  Clears the other members.
- * Text from a server or another user must be safe for a terminal (lib/safe.h).
+/* Fills ${f} with the code, rc, exit code and cure of ${kind}, and with the
+ * text of what happened, formatted from ${fmt} and cut to 255 bytes.  Clears
+ * the other members: status, retry_after_s and pointer.  The caller has already
+ * made text from a server or another user safe for a terminal (lib/safe.h).
  * Returns the rc. */
 enum rc fail_set(struct fail *f, enum fail_kind kind, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
@@ -82,13 +86,15 @@ enum rc fail_set(struct fail *f, enum fail_kind kind, const char *fmt, ...)
 enum rc fail_cure(struct fail *f, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Fills ${f} for a token that the server does not accept any more.  Returns the
- * rc. */
+/* Fills ${f} for a token that the server does not accept any more: kind
+ * NOT_LOGGED_IN with the text FAIL_LOGGED_OUT and the cure FAIL_LOGIN_AGAIN.
+ * Returns the rc, RC_DENIED. */
 enum rc fail_logged_out(struct fail *f);
 
 /* Fills ${f} from a refusal: HTTP ${status} (not 2xx) with the problem document
- * ${problem}.  ${problem} may be NULL or another kind of JSON; then, or if its
- * code is unknown, the status decides.  ${retry_after_s} is the Retry-After
+ * ${problem}.  If ${problem} is NULL or another kind of JSON, or its code is
+ * unknown or not for clients, the status decides which problem it is; a status
+ * that stands for none gives RC_PEER.  ${retry_after_s} is the Retry-After
  * header in seconds; if it is 0, the problem's retry_after is used, if that is
  * less than a day.  Makes the server's texts safe for a terminal.  Returns the
  * rc. */
@@ -99,10 +105,10 @@ enum rc fail_problem(
  * sender, or if repeating it will at least show whether it was done. */
 bool fail_may_retry(const struct fail *f);
 
-/* Returns true if the server refuses a message for now because of its
+/* Returns true if ${f} is a refusal, for now, of a message because of its
  * recipient: the recipient's inbox is full, or the recipient's server is new to
- * the sender's server and the sender has used the day's quota of such servers.
- * Such a refusal does not affect other recipients. */
+ * the sender's server and the sender has written to as many new servers as a
+ * user may in a day.  Messages to other recipients may still be accepted. */
 bool fail_of_recipient(const struct fail *f);
 
 #endif

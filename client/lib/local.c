@@ -4,10 +4,10 @@
  * beside the database.
  *
  * A process holds an exclusive flock of the lock file during every transaction
- * that writes, every checkpoint (a commit triggers it), opening and closing.
- * SQLite before 3.51.3 can lose a commit when one connection checkpoints while
- * another one commits, and several processes of one account use this file at
- * once.
+ * that writes, every checkpoint (which a commit may trigger), opening and
+ * closing.  SQLite before 3.51.3 can lose a commit when one connection
+ * checkpoints while another one commits, and several processes of one account
+ * use the same database at once.
  */
 #include "lib/local.h"
 
@@ -31,9 +31,9 @@
 #include "lib/local_sql.h"
 #include "lib/parse.h"
 
-/* Drafts that the server has accepted or refused are kept for this time after
- * their creation: the server's default dedup-retention, the time for which it
- * recognizes the id of a message. */
+/* local_open() deletes answered and refused drafts that were created more than
+ * 14 days ago.  This is the server's default dedup-retention, the time for
+ * which it recognizes the id of a message. */
 #define KEEP_DRAFTS_MS (14ll * 86400 * 1000)
 #define KEEP_EVENTS 20000
 
@@ -80,8 +80,9 @@ statement(struct local *local, enum local_sql which)
 }
 
 /* Returns statement ${which} with the texts ${a}, ${b} and ${c} bound to
- * parameters 1 to 3 (NULL binds SQL NULL), or NULL on failure.  The texts must
- * live until the statement is reset. */
+ * parameters 1 to 3 (NULL binds SQL NULL; texts beyond the last parameter of
+ * the statement are ignored), or NULL on failure.  The texts must live until
+ * the statement is reset. */
 static sqlite3_stmt *
 bound(struct local *local, enum local_sql which, const char *a, const char *b,
     const char *c)
@@ -139,8 +140,9 @@ begin(struct local *local, struct fail *fail)
 	return (rc);
 }
 
-/* Ends the transaction and releases the lock: commits if ${rc} is RC_OK, else
- * rolls back.  Returns ${rc}, or the failure of the commit. */
+/* Ends the transaction: commits if ${rc} is RC_OK; if it is not, or if the
+ * commit fails, rolls back.  Releases the lock in every case.  Returns ${rc},
+ * or the failure of the commit. */
 static enum rc
 finish(struct local *local, enum rc rc, struct fail *fail)
 {
@@ -168,8 +170,9 @@ integer_of(struct local *local, enum local_sql which)
 	return (value);
 }
 
-/* Creates the tables in a new file, and deletes old settled drafts and old
- * events. */
+/* In one transaction, creates the tables if the file has none, deletes answered
+ * and refused drafts that are older than KEEP_DRAFTS_MS, and keeps at most the
+ * newest KEEP_EVENTS events.  Fails if a newer twinbox has made the file. */
 static enum rc
 make_ready(struct local *local, struct fail *fail)
 {
@@ -202,8 +205,9 @@ make_ready(struct local *local, struct fail *fail)
 	return (finish(local, rc, fail));
 }
 
-/* Opens and locks the lock file of the database at ${path}.  The caller
- * releases the lock. */
+/* Opens the lock file of the database at ${path}, ${path} with ".lock"
+ * appended, creates it if it does not exist, and waits until it has the
+ * exclusive lock.  Sets ${local}->lock_fd.  The caller releases the lock. */
 static enum rc
 open_lock(struct local *local, const char *path, struct fail *fail)
 {
@@ -318,9 +322,10 @@ column_copy(sqlite3_stmt *s, int i, char *ret, size_t size)
 	(void)snprintf(ret, size, "%s", text != NULL ? (const char *)text : "");
 }
 
-/* Parses the JSON in column ${i} of ${s} with the limits that hold for a
- * server's answers, because the file may be damaged.  Returns RC_PEER if it is
- * not valid JSON. */
+/* Parses the JSON in column ${i} of ${s} into *ret, which the caller decrefs,
+ * with the limits that hold for a server's answers, because the file may be
+ * damaged.  Returns RC_PEER, with *ret NULL, if the column is SQL NULL, is not
+ * a JSON object or array, or exceeds these limits. */
 static enum rc
 column_json(sqlite3_stmt *s, int i, json_t **ret, struct fail *fail)
 {
@@ -330,8 +335,10 @@ column_json(sqlite3_stmt *s, int i, json_t **ret, struct fail *fail)
 	    (size_t)sqlite3_column_bytes(s, i), ret, fail));
 }
 
-/* Steps ${s} and reads the draft that it finds.  ${s} has the columns of
- * OUTBOX_NEXT. */
+/* Steps ${s}, which has the columns of OUTBOX_NEXT, reads its row into ${ret},
+ * and resets ${s}; a NULL ${s} is a failure.  Returns RC_NOT_FOUND if there is
+ * no row, and RC_CORRUPT, with the other members of ${ret} set, if the draft's
+ * request is damaged. */
 static enum rc
 read_draft(struct local *local, sqlite3_stmt *s, struct local_draft *ret,
     struct fail *fail)
@@ -469,10 +476,11 @@ local_cursor_get(struct local *local, const char *name,
 #define EVENT_KEY_SIZE (UUID_TEXT_LEN + 1 + LIMIT_DOMAIN_LEN + 1)
 
 /* Writes the key of ${event} into ${ret}: its event_id, followed by "@domain"
- * if another server made the event.  An event_id is unique only within one
- * server: two servers may use the same one, and without the domain the second
- * of the two events would not be stored.  Returns false if the event has no
- * event_id. */
+ * if the address in its member "from" (or, without "from", in "by") has a
+ * domain, because then another server made the event.  An event_id is unique
+ * only within one server: two servers may use the same event_id, and without
+ * the domain the second of the two events would not be stored.  Returns false
+ * if the event has no event_id. */
 static bool
 event_key(const json_t *event, char ret[EVENT_KEY_SIZE])
 {
@@ -548,10 +556,10 @@ local_has_shown(struct local *local, const json_t *event)
 	return (has);
 }
 
-/* Stores ${epoch}, which differs from the stored one, as the server's epoch.
- * Unless it is the first one, deletes the cursors of the previous epoch, and
- * marks the messages that the server had accepted as waiting, so that they are
- * sent again. */
+/* Stores ${epoch}, which by the caller's check differs from the stored one, as
+ * the server's epoch.  Unless ${first} is set (no epoch was stored before),
+ * deletes all cursors and marks the answered drafts as waiting, so that they
+ * are sent again.  Does all this in one transaction. */
 static enum rc
 change_epoch(
     struct local *local, const char *epoch, bool first, struct fail *fail)
@@ -592,9 +600,11 @@ local_epoch_seen(struct local *local, const char *epoch, bool *ret_changed,
 	return (rc);
 }
 
-/* Ends a query whose rows are read into ${array}.  ${code} is the last result
- * of sqlite3_step(), and ${rc} that of the last row.  On RC_OK ${array} becomes
- * *ret, else it is freed. */
+/* Concludes a query whose rows were read into ${array}; the caller resets the
+ * statement.  ${code} is the last result of sqlite3_step(), and ${rc} the
+ * result of handling the last row.  Returns ${rc}, or a failure if ${code} is
+ * an error.  On RC_OK sets *ret to ${array}, else frees ${array} and does not
+ * set *ret. */
 static enum rc
 conclude(struct local *local, json_t *array, int code, enum rc rc, json_t **ret,
     struct fail *fail)

@@ -5,7 +5,8 @@
  * SQLite in WAL mode with synchronous=FULL.
  *
  *  1. A message is stored here, on disk, before it is sent, and waits here
- *     until the server has answered.
+ *     until the server has accepted or finally refused it, unless the user
+ *     removes it or its row is damaged.
  *  2. A cursor is stored after its event was shown, never before.
  *  3. Several processes of one account may use the database at the same time.
  *
@@ -43,9 +44,10 @@ struct local_draft {
 };
 
 /* Opens the database at ${path} and creates it, for its owner only, if it does
- * not exist.  Deletes settled drafts that were made more than 14 days ago, and
- * all but the newest 20,000 events.  Waits while another process has the lock.
- * Close it with local_close(). */
+ * not exist.  Deletes answered and refused drafts that were created more than
+ * 14 days ago, and keeps at most the newest 20,000 events.  Waits as long as
+ * another process has the lock.  Sets *ret only on success; close it with
+ * local_close(). */
 enum rc local_open(
     const char *path, struct local **ret, struct fail *fail) MUST_USE;
 
@@ -59,25 +61,27 @@ enum rc local_outbox_add(struct local *local, const struct local_draft *draft,
     struct fail *fail) MUST_USE;
 
 /* Finds the draft with ${ref}, in any state.  Returns RC_NOT_FOUND if there is
- * none, and RC_CORRUPT if its request cannot be read; then the other members of
- * ${ret} are set.  Free ${ret} with local_draft_fini(). */
+ * none, and RC_CORRUPT, with the other members of ${ret} set, if its request is
+ * damaged.  After RC_OK and RC_CORRUPT, free ${ret} with local_draft_fini();
+ * after any other result, do not use or free ${ret}. */
 enum rc local_outbox_find(struct local *local, const char *ref,
     struct local_draft *ret, struct fail *fail) MUST_USE;
 
 /* Finds the first waiting draft with a row number above ${row} (0: from the
- * start).  Returns RC_NOT_FOUND after the last one, and RC_CORRUPT if the
- * draft's request cannot be read; then the other members of ${ret} are set.
- * After RC_OK and RC_CORRUPT, free ${ret} with local_draft_fini(); after any
- * other result, ${ret} is not set. */
+ * start).  Returns RC_NOT_FOUND if there is none, and RC_CORRUPT, with the
+ * other members of ${ret} set, if its request is damaged.  After RC_OK and
+ * RC_CORRUPT, free ${ret} with local_draft_fini(); after any other result, do
+ * not use or free ${ret}. */
 enum rc local_outbox_next(struct local *local, int64_t row,
     struct local_draft *ret, struct fail *fail) MUST_USE;
 
 /* Frees the members of ${draft}. */
 void local_draft_fini(struct local_draft *draft);
 
-/* Counts an attempt to send draft ${ref} that failed with ${error}.  This
+/* Adds 1 to the attempts of draft ${ref} and stores ${error} as its last_error,
+ * because an attempt to send it has failed; its state does not change.  This
  * function and local_outbox_answered(), _refused(), _again() and _remove()
- * return RC_OK and do nothing if ${ref} is not stored. */
+ * return RC_OK and do nothing if no draft has this ref. */
 enum rc local_outbox_tried(struct local *local, const char *ref,
     const char *error, struct fail *fail) MUST_USE;
 
@@ -98,40 +102,46 @@ enum rc local_outbox_again(
 enum rc local_outbox_remove(
     struct local *local, const char *ref, struct fail *fail) MUST_USE;
 
-/* Reads cursor ${name}.  Sets *ret_seq to -1 and ${ret_epoch} to "" if it is
- * not stored. */
+/* Reads cursor ${name} into ${ret_epoch} and *ret_seq.  If the cursor is not
+ * stored, returns RC_OK and sets *ret_seq to -1 and ${ret_epoch} to "". */
 enum rc local_cursor_get(struct local *local, const char *name,
     char ret_epoch[LOCAL_EPOCH_SIZE], int64_t *ret_seq,
     struct fail *fail) MUST_USE;
 
 /* Stores, in one transaction, the array ${events} that was shown and, as cursor
- * ${name} (NULL: no cursor), the ${epoch} and ${seq} of the last one.  Skips
- * events that have no event_id or are stored already.  Within an epoch a cursor
- * never moves back. */
+ * ${name} (NULL: no cursor), ${epoch} and ${seq}, which the caller takes from
+ * the last event.  Does not store events that have no event_id or are stored
+ * already.  Within an epoch, the cursor keeps its seq if ${seq} is lower. */
 enum rc local_shown(struct local *local, const json_t *events, const char *name,
     const char *epoch, int64_t seq, struct fail *fail) MUST_USE;
 
-/* Returns true if ${event} was shown before: an event of the same server with
- * the same event_id is stored.  Returns false on a failure, too. */
+/* Returns true if ${event} was shown before: an event with the same event_id
+ * that the same server made is stored.  Returns false if ${event} has no
+ * event_id, if local_open() has deleted the stored event as one of the oldest,
+ * or on a failure. */
 bool local_has_shown(struct local *local, const json_t *event);
 
-/* Stores the server's ${epoch}.  If another epoch was stored before, deletes
- * all cursors and makes every answered draft wait again (its id or key makes a
- * second submission harmless), and sets *ret_changed to true.  Ignores an epoch
- * of LOCAL_EPOCH_SIZE bytes or more. */
+/* Stores the server's ${epoch}.  If a different epoch was stored before,
+ * deletes all cursors and makes every answered draft wait again (its id or key
+ * makes a second submission harmless), and sets *ret_changed to true, otherwise
+ * to false.  Ignores an epoch of LOCAL_EPOCH_SIZE bytes or more, and returns
+ * RC_OK.  On failure *ret_changed is false or not set. */
 enum rc local_epoch_seen(struct local *local, const char *epoch,
     bool *ret_changed, struct fail *fail) MUST_USE;
 
-/* Returns the recipients of the stored drafts and the senders and recipients of
- * the stored events, each once, the user's own name included, as an array that
- * the caller decrefs.  Drafts to a conversation do not count, and neither do
- * refused ones, because their address may be misspelt. */
+/* Sets *ret to an array, which the caller decrefs, of the recipients of the
+ * stored drafts and the senders and recipients of the stored events, each once,
+ * the user's own name included.  Does not use drafts to a conversation, nor
+ * refused drafts, because their address may be misspelt.  On failure *ret is
+ * not set. */
 enum rc local_names(
     struct local *local, json_t **ret, struct fail *fail) MUST_USE;
 
-/* Returns the newest ${limit} shown events that ${wanted} accepts, oldest
- * first, as an array that the caller decrefs.  ${wanted} is called from the
- * newest event on.  Skips damaged rows. */
+/* Sets *ret to an array, which the caller decrefs, of the newest ${limit}
+ * stored events for which ${wanted} returns true, oldest first, by the order in
+ * which they were stored.  Calls ${wanted} with ${arg} for each event from the
+ * newest on, until ${limit} are found.  Skips damaged rows.  On failure *ret is
+ * not set. */
 enum rc local_history(struct local *local,
     bool (*wanted)(const json_t *event, void *arg), void *arg, int limit,
     json_t **ret, struct fail *fail) MUST_USE;

@@ -72,8 +72,8 @@ loop_new(const char *server, struct loop **ret, struct fail *fail)
 		return (fail_set(fail, FAIL_MEMORY, "out of memory"));
 	lws_set_log_level(0, NULL);
 	/* libwebsockets uses http_proxy for every server, because it does not
-	 * know no_proxy.  Remove http_proxy, so that a server on this machine
-	 * is reached directly. */
+	 * know no_proxy.  If the server is on this machine, remove http_proxy
+	 * from the environment, so that the server is reached directly. */
 	if (rest_server_local(server))
 		(void)unsetenv("http_proxy");
 	memset(&info, 0, sizeof(info));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Profile files.  This file owns their path, format and permissions.  A crash
- * leaves either the old file or the new one.
+ * Profile files.  This module owns their path, format and permissions.  After a
+ * crash during a save, a profile file is the old or the new one, and a
+ * temporary file may remain.
  */
 #include "lib/profile.h"
 
@@ -22,8 +23,8 @@
 #include "lib/parse.h"
 #include "model/message.h"
 
-/* The largest size of a profile file in bytes.  A complete one has about
- * 500. */
+/* The largest size in bytes of a profile file that can be loaded.  A file with
+ * all members has about 500. */
 #define PROFILE_FILE_MOST 16384
 
 /* Writes ${XDG variable}/twinbox, or ~/${fallback}/twinbox, into ${ret}. */
@@ -130,8 +131,8 @@ profile_names(json_t **ret, struct fail *fail)
 }
 
 /* Copies string member ${name} of ${json} into ${ret}; "" if the member is
- * missing or null.  Returns false if the member does not fit or is of another
- * type. */
+ * missing or null.  Returns false, with ${ret} "", if the member does not fit
+ * into ${size} bytes or is of another type. */
 static bool
 copy_member(const json_t *json, const char *name, char *ret, size_t size)
 {
@@ -146,9 +147,10 @@ copy_member(const json_t *json, const char *name, char *ret, size_t size)
 	return (true);
 }
 
-/* Appends the contents of file ${fd} to ${b}, and stops reading once they are
- * longer than PROFILE_FILE_MOST.  Returns false with errno set if the file
- * cannot be read. */
+/* Appends the contents of file ${fd} to ${b}, and stops reading once ${b} is
+ * longer than PROFILE_FILE_MOST bytes.  Returns false with errno set if the
+ * file cannot be read.  Returns true also if the file is longer or ${b} has run
+ * out of memory; the caller checks both. */
 static bool
 read_file(int fd, struct buf *b)
 {
@@ -166,8 +168,10 @@ read_file(int fd, struct buf *b)
 	return (true);
 }
 
-/* Parses the open file ${fd}, called ${path}.  Returns RC_PEER if it is too
- * long or not valid JSON. */
+/* Parses the JSON in the open file ${fd}, called ${path} in failure texts, into
+ * *ret, which the caller has set to NULL and decrefs.  Returns RC_PEER, and
+ * leaves filling ${fail} to the caller, if the file is longer than
+ * PROFILE_FILE_MOST bytes or parse_json() refuses it. */
 static enum rc
 read_json(int fd, const char *path, json_t **ret, struct fail *fail)
 {
@@ -279,8 +283,9 @@ write_all(int fd, const char *p, size_t n)
 	return (true);
 }
 
-/* Replaces ${path} by a file with the ${n} bytes at ${text}, atomically.
- * Returns 0 or an errno. */
+/* Replaces ${path} by a file with the ${n} bytes at ${text}, atomically, and
+ * syncs the file and its folder.  Returns 0, or an errno; then the old file is
+ * unchanged, unless only the sync of the folder has failed. */
 static int
 replace_file(char *path, const char *text, size_t n)
 {

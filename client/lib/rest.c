@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * REST over libcurl: one easy handle, whose connection stays open between
- * calls.  This file owns the handle and the interpretation of libcurl's errors.
- * If nothing was sent, the request was not done.  If it failed later, a request
- * that changes something may have been done.
+ * REST over libcurl: one easy handle for each struct rest, whose connection
+ * stays open between calls.  This file owns the handle and the interpretation
+ * of libcurl's errors.  If nothing was sent, the request was not done.  If the
+ * request failed after a part of it was sent, and it changes something, the
+ * change may have been done.
  */
 #include "lib/rest.h"
 
@@ -21,9 +22,10 @@
 #include "lib/safe.h"
 
 #define CONNECT_TIMEOUT_MS 5000
-/* The largest answer accepted, in bytes.  The server's own pages are limited to
- * 1 MiB (LIMIT_PAGE_BYTES).  Even 200 events with texts of 16 KiB, each byte
- * escaped as six (\u0061), are 19 MiB. */
+/* The largest body of an answer, 64 MiB; a larger one fails with kind PROTOCOL.
+ * A body that goes to a sink has no limit.  A page of a twinbox server has at
+ * most 1 MiB (LIMIT_PAGE_BYTES); even without that limit, 200 events with texts
+ * of 16 KiB, each byte escaped as six bytes (\u0061), would have 19 MiB. */
 #define REPLY_LIMIT (64u << 20)
 
 struct rest {
@@ -55,9 +57,11 @@ rest_sleep(int64_t ms)
 		(void)nanosleep(&ts, NULL);
 }
 
-/* libcurl's write callback: appends a piece of the answer's body to x->body or,
- * if the request has a sink and the answer is 2xx, hands the piece to the sink.
- * A return value other than the piece's size stops the transfer. */
+/* libcurl's write callback: hands a piece of the answer's body to the sink, if
+ * the request has one and the answer is 2xx, and else appends it to x->body.
+ * Returns the piece's size, or 0, which stops the transfer with
+ * CURLE_WRITE_ERROR, if the sink has returned false, x->body would exceed
+ * REPLY_LIMIT, or memory has run out. */
 static size_t
 keep_body(char *p, size_t size, size_t n, void *arg)
 {
@@ -246,9 +250,10 @@ make_headers(const struct rest *rest, const struct rest_request *request)
 	return (NULL);
 }
 
-/* Returns true if a part of the request was sent.  That may have been on an old
- * connection: if the server closes a kept connection without an answer, libcurl
- * makes a new one and sends the request again. */
+/* Returns true if at least one byte of the request was sent, on any connection.
+ * If the server closes a kept connection without an answer, libcurl makes a new
+ * one and sends the request again; bytes sent on the old connection count even
+ * if the new one fails, because the server may have done the request. */
 static bool
 was_sent(const struct rest *rest)
 {
@@ -258,10 +263,12 @@ was_sent(const struct rest *rest)
 	return (size > 0);
 }
 
-/* Fills ${fail} from libcurl's ${code}.  If the request ${changes} something,
- * and was sent or abandoned by its idle function, the kind is UNCERTAIN, unless
- * ${code} means that the answer cannot be used (kind PROTOCOL) or that memory
- * has run out (kind MEMORY). */
+/* Fills ${fail} from libcurl's ${code} and returns its rc.  The kind is
+ * PROTOCOL if ${code} means an answer that is not HTTP, an unsupported protocol
+ * or a transfer that keep_body() has stopped, MEMORY if memory has run out, and
+ * UNTRUSTED if TLS failed before a part of the request was sent.  Otherwise the
+ * kind is UNCERTAIN if the request ${changes} something and was sent or
+ * abandoned by its idle function, and UNREACHABLE if not. */
 static enum rc
 judge(const struct rest *rest, bool changes, CURLcode code, struct fail *fail)
 {
@@ -398,8 +405,10 @@ perform_beside(struct rest *rest, const struct rest_idle *idle)
 	return (code);
 }
 
-/* Runs one exchange and accepts any HTTP status.  *ret_status stays 0 if no
- * answer came. */
+/* Sends ${request} once and receives the answer into ${x}.  Returns RC_OK for
+ * any HTTP status.  Sets *ret_status to the status of the answer, also if the
+ * transfer fails after it; *ret_status stays 0, as the caller has set it, if no
+ * status came. */
 static enum rc
 perform(struct rest *rest, const struct rest_request *request,
     struct exchange *x, long *ret_status, struct fail *fail)

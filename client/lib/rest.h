@@ -2,9 +2,10 @@
 /*
  * REST: one request at a time to one server, with JSON in both directions.  A
  * failure says whether a request that changes something was certainly not done
- * (unreachable, untrusted), may have been done (uncertain, protocol), or was
- * answered with a problem.  Redirects are not followed, so that the token never
- * reaches another server.
+ * (kinds UNREACHABLE and UNTRUSTED), may have been done (UNCERTAIN, PROTOCOL,
+ * MEMORY), or was answered with an HTTP status other than 2xx and 304, which is
+ * in fail.status.  Redirects are not followed, so that none sends the token to
+ * another server.
  */
 #ifndef LIB_REST_H
 #define LIB_REST_H
@@ -22,10 +23,13 @@ struct rest;
 /* The time-out of an ordinary request, in ms. */
 #define REST_TIMEOUT_MS 20000
 
-/* Work to be done while a request is under way.  ${fn} is called whenever one
- * of ${fds} is readable, and at least once a second, but not during the wait
- * for a Retry-After.  When ${fn} returns false, the request is abandoned and
- * fails with kind UNCERTAIN, a GET with kind UNREACHABLE. */
+/* A function that is called while a request is under way.  rest_call() calls
+ * ${fn} each time that it has waited for the network: as soon as one of ${fds}
+ * is readable or the connection can read or write, and at least once a second,
+ * but not during the wait for a Retry-After.  So ${fn} must not assume that one
+ * of ${fds} is readable.  When ${fn} returns false, the request is abandoned
+ * and fails with kind UNCERTAIN, or UNREACHABLE if it is a GET (method
+ * NULL). */
 #define REST_IDLE_FDS 2
 struct rest_idle {
 	int fds[REST_IDLE_FDS];
@@ -34,8 +38,9 @@ struct rest_idle {
 	void *arg;
 };
 
-/* Takes the next ${n} bytes of a 2xx answer.  Returns false to abandon the
- * request, which then fails with kind PROTOCOL. */
+/* Takes the next ${n} bytes of the body of a 2xx answer; ${p} is valid only
+ * during the call.  Returns false to abandon the request, which then fails with
+ * kind PROTOCOL. */
 typedef bool (*rest_sink_fn)(void *arg, const char *p, size_t n);
 
 struct rest_request {
@@ -48,8 +53,9 @@ struct rest_request {
 	int64_t patience_ms;          /* total wait for 429 and 503 */
 	const struct rest_idle *idle; /* NULL: none */
 	rest_sink_fn sink; /* takes the body of a 2xx answer; NULL: the body is
-			      parsed as JSON.  With a sink, timeout_ms is the
-			      longest time without data */
+			      parsed as JSON.  With a sink, timeout_ms, rounded
+			      up to seconds, limits the time without data and
+			      not the time of the whole request */
 	void *sink_arg;
 };
 
@@ -61,10 +67,11 @@ struct rest_reply {
 	int64_t date_ms; /* the Date header, 0 if none */
 };
 
-/* Checks that ${text} has the form http(s)://HOST[:PORT].  Writes it to ${ret}
- * without a trailing slash, and with the port only if ${text} has one.  Fails
- * with kind USAGE if ${text} has another form or does not fit into ${size}
- * bytes. */
+/* Checks that ${text} has the form http(s)://HOST[:PORT], with or without a
+ * slash at the end, and HOST in ASCII.  Writes it to ${ret} without that slash,
+ * and with the port only if ${text} has one.  Fails with kind USAGE if ${text}
+ * has another form or does not fit into ${size} bytes; ${ret} is not valid
+ * after a failure. */
 enum rc rest_server_parse(
     const char *text, char *ret, size_t size, struct fail *fail) MUST_USE;
 
@@ -73,39 +80,47 @@ enum rc rest_server_parse(
  * of this machine. */
 bool rest_server_local(const char *server);
 
-/* Returns the file with the trusted certificate authorities, which
- * CURL_CA_BUNDLE or SSL_CERT_FILE names as for curl; NULL means the system's.
- * The text belongs to the environment. */
+/* Returns the path of the file with the trusted certificate authorities: the
+ * value of CURL_CA_BUNDLE or, if that is unset or empty, of SSL_CERT_FILE,
+ * which the program curl uses, too.  Returns NULL if neither names a file; the
+ * caller then uses the system's authorities.  The text belongs to the
+ * environment. */
 const char *rest_authorities(void);
 
-/* Makes a client of ${server} that sends ${token} ("" for none).  Both texts
- * are copied. */
+/* Makes in *ret a client of ${server} (as rest_server_parse() writes it) that
+ * sends ${token} as its bearer token with each request ("": it sends none).
+ * Copies both texts, and connects only when a request runs.  Fails only with
+ * kind MEMORY; free the client with rest_free(). */
 enum rc rest_new(const char *server, const char *token, struct rest **ret,
     struct fail *fail) MUST_USE;
 
 /* Frees ${rest}.  NULL is allowed. */
 void rest_free(struct rest *rest);
 
-/* Uses ${token} for further requests, "" for none, and wipes the old token.
- * When memory runs out, the old token stays; "" needs no memory. */
+/* Copies ${token} for further requests ("": they carry none), and wipes the old
+ * token.  When memory runs out, keeps the old token and does not report that;
+ * "" needs no memory. */
 void rest_token_set(struct rest *rest, const char *token);
 
 /* Returns the server's base URL, which ${rest} owns. */
 const char *rest_server(const struct rest *rest);
 
-/* Runs ${request}.  On RC_OK the caller frees ${ret} with rest_reply_fini(); on
- * failure ${ret} holds nothing.  Repeats a request that is answered 429 or 503
- * after the Retry-After (1 s without one), as long as these waits fit into
- * patience_ms.  Blocks up to patience_ms, and up to the time-out for each
- * attempt; with a sink, as long as data comes. */
+/* Runs ${request}.  Returns RC_OK if the answer is 2xx or 304 and its body can
+ * be read; the caller then frees ${ret} with rest_reply_fini().  On failure
+ * ${ret} is not set.  Repeats a request that is answered 429 or 503 after the
+ * Retry-After (1 s without one), until the next wait exceeds what is left of
+ * patience_ms.  Blocks for these waits and, in each attempt, up to the
+ * time-out; with a sink, as long as data comes. */
 enum rc rest_call(struct rest *rest, const struct rest_request *request,
     struct rest_reply *ret, struct fail *fail) MUST_USE;
 
 /* Frees the members of ${reply}. */
 void rest_reply_fini(struct rest_reply *reply);
 
-/* GETs ${path} (NULL: out of memory) by rest_call() with a patience of 10 s.
- * The body must be an object, which the caller decrefs. */
+/* GETs ${path} by rest_call() with a patience of 10 s and sets *ret to the JSON
+ * object in the body, which the caller decrefs.  Fails with kind PROTOCOL if
+ * the body is not an object, and with kind MEMORY if ${path} is NULL; *ret is
+ * set only on RC_OK. */
 enum rc rest_get(struct rest *rest, const char *path, json_t **ret,
     struct fail *fail) MUST_USE;
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * URLs for REST: checks the URL of a server and writes it in its normal form,
- * and builds paths with a percent-encoded part.
+ * recognizes a server on this machine, and builds paths with a percent-encoded
+ * part.
  */
 #include "lib/rest.h"
 
@@ -54,8 +55,10 @@ host_plain(const char *host)
 	return (true);
 }
 
-/* Writes the checked ${url} into ${ret}.  Returns false if the URL is not valid
- * for a server or does not fit. */
+/* Writes the parsed ${url} as SCHEME://HOST[:PORT] into ${ret}.  Returns false,
+ * after which ${ret} is not valid, if the scheme is not http or https, HOST is
+ * not ASCII, ${url} has another part (a user, a path other than "/", a query, a
+ * fragment, a zone), or the text does not fit into ${size} bytes. */
 static bool
 server_format(CURLU *url, char *ret, size_t size)
 {

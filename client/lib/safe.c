@@ -39,9 +39,11 @@ unsafe(uint32_t c)
 	return (false);
 }
 
-/* Writes the first character of the ${n} bytes at ${s}, or the escape that is
- * shown for it, into ${ret}.  Returns the number of bytes that the character
- * takes in ${s}. */
+/* Writes the first character of the ${n} bytes (at least 1) at ${s}, or the
+ * escape that is shown for it, into ${ret}, which need not end with a NUL, and
+ * the number of bytes written into *ret_n.  A byte that is not UTF-8 counts as
+ * a character.  Returns the number of bytes that the character takes in
+ * ${s}. */
 static size_t
 show_one(const char *s, size_t n, char ret[16], size_t *ret_n)
 {
@@ -127,8 +129,9 @@ safe_line(const char *s, size_t n, char *ret, size_t size)
 	ret[used] = '\0';
 }
 
-/* Returns true if the ${n} bytes at ${s}, which are not a complete character,
- * may be the beginning of one. */
+/* Called for the last ${n} bytes of a piece of text, at ${s}, if they do not
+ * begin with a complete character.  Returns true if the next piece may complete
+ * one: the bytes are a lead byte and fewer continuation bytes than it needs. */
 static bool
 cut_short(const char *s, size_t n)
 {

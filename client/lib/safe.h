@@ -13,13 +13,13 @@
 
 #include "base/buf.h"
 
-/* Appends ${n} bytes at ${s} to ${b} as one line.  Line ends are shown as
- * \n. */
+/* Appends ${n} bytes at ${s} to ${b} as one line, with escapes for unsafe
+ * characters: an LF becomes the two characters \n, a tab \t, and a CR \x0d. */
 void safe_add(struct buf *b, const char *s, size_t n);
 
-/* Like safe_add(), but keeps line ends (CR LF becomes LF) and puts ${indent}
- * spaces after each, so that a second line cannot look like another message.  A
- * tab becomes four spaces. */
+/* Like safe_add(), but keeps line ends (LF, or CR LF, which becomes LF) and
+ * puts ${indent} spaces after each, so that a second line cannot look like
+ * another message.  A tab becomes four spaces; a CR without LF is escaped. */
 void safe_add_lines(struct buf *b, const char *s, size_t n, int indent);
 
 /* Writes ${n} bytes at ${s} as one safe line into ${ret} of ${size} bytes.
@@ -39,8 +39,9 @@ size_t safe_json_add(struct buf *b, const char *s, size_t n);
  * Without a UTF-8 locale (LC_CTYPE) every character counts as one. */
 int safe_width(const char *s, size_t n);
 
-/* Returns the length in bytes of the longest prefix of safe text ${s} that
- * takes at most ${columns} columns. */
+/* Returns the length in bytes of the longest prefix of the ${n} bytes of safe
+ * text at ${s} that takes at most ${columns} columns and ends between
+ * characters. */
 size_t safe_cut(const char *s, size_t n, int columns);
 
 #endif

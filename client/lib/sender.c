@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Moves messages from the client's outbox to POST /v1/messages.  This file owns
- * the decision between "retry" and "refused".
+ * Submits the messages that wait in the client's outbox to POST /v1/messages,
+ * and marks there those that the server has accepted or finally refused.  This
+ * file owns the decision, after a failure, between "retry" and "refused".
  */
 #include "lib/sender.h"
 
@@ -16,8 +17,9 @@ struct pass {
 	json_t *held; /* set of recipients whose drafts wait */
 	int waiting;  /* drafts left */
 	bool stopped; /* the server accepts nothing now */
-	/* The failure of the last draft that was tried and still waits.  If a
-	 * draft is wanted, only a failure that also delays the wanted one. */
+	/* The newest failure of a draft that still waits.  If a draft is wanted
+	 * (sender->wanted), a failure that delays only drafts to other
+	 * recipients is not recorded. */
 	struct fail reason;
 	/* The recipient of the wanted draft; "" if no draft is wanted, or if
 	 * the wanted one is not in the client's outbox. */
@@ -32,9 +34,10 @@ sender_refused(const struct fail *why)
 		strcmp(why->code, "protocol") != 0 && !fail_may_retry(why));
 }
 
-/* Returns the recipient of ${message} or, without one, the id of its
- * conversation.  While a recipient refuses one draft for now, other drafts with
- * the same value wait, too. */
+/* Returns the recipient of ${message}, without one the id of its conversation,
+ * or "" if it has neither; the text belongs to ${message}.  While the server
+ * refuses one draft for now because of its recipient, other drafts with the
+ * same value wait, too. */
 static const char *
 recipient_of(const json_t *message)
 {
@@ -46,8 +49,9 @@ recipient_of(const json_t *message)
 	return (to != NULL ? to : "");
 }
 
-/* Handles a ${draft} whose ref is stored already.  If the stored draft has the
- * same content, marks it as waiting again; else fails with kind DATA. */
+/* Handles a ${draft} whose ref is stored already, in any state.  If the stored
+ * request is equal, marks the stored draft as waiting, even if it was answered
+ * or refused before; if it differs, fails with kind DATA. */
 static enum rc
 submit_again(
     struct local *local, const struct local_draft *draft, struct fail *fail)
@@ -99,9 +103,11 @@ sender_submit(struct local *local, const json_t *message, const char *key,
 	return (rc);
 }
 
-/* Submits ${draft} once.  Settles it if the server has accepted or finally
- * refused it; otherwise counts the attempt and records the reason in
- * ${pass}. */
+/* Submits ${draft} once.  If the server has accepted or finally refused it,
+ * marks it so in the outbox and then calls sender->fn; otherwise counts the
+ * attempt and records in ${pass} which drafts this delays and, except as noted
+ * at pass->reason, the reason.  Returns a failure only if the outbox cannot be
+ * written or memory runs out. */
 static enum rc
 submit_once(struct sender *sender, const struct local_draft *draft,
     struct pass *pass, struct fail *fail)
@@ -220,9 +226,9 @@ pass_begin(const struct sender *sender, struct pass *pass, struct fail *fail)
 		    : fail_set(fail, FAIL_MEMORY, "out of memory"));
 }
 
-/* Sets *ret to true if sender_flush() must go on: the wanted draft still waits
- * (another process may have settled it), or, with none wanted, any draft
- * does. */
+/* Sets *ret to true if sender_flush() is not done: ${pass} has left drafts
+ * waiting and, if a draft is wanted, the outbox still has the wanted one as
+ * waiting (another process may have settled or deleted it). */
 static enum rc
 still_waits(const struct sender *sender, const struct pass *pass, bool *ret,
     struct fail *fail)

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sending.  A message is stored in the client's own outbox under an id or an
- * idempotency key that the client chooses, and is submitted under it until the
- * server has accepted or finally refused it.  A lost answer therefore never
- * makes a second message, as long as the server remembers the id or key.
- * Drafts go out in the order of their submission.  A draft that waits because
- * of its recipient (full inbox, quota of new servers) delays only drafts to the
- * same recipient; any other wait delays all drafts.
+ * Sending.  A message is stored as a draft in the client's own outbox, under an
+ * id or an idempotency key that the client chooses, and is submitted under it
+ * until the server has accepted or finally refused it.  A lost answer therefore
+ * never makes a second message, as long as the server remembers the id or key.
+ * Drafts go out in the order in which they were first stored.  A draft that
+ * waits because of its recipient (the inbox is full, or the recipient's server
+ * is new and the sender's quota of new servers is used) delays only drafts to
+ * the same recipient; any other failure after which a draft waits delays all
+ * drafts after it.
  */
 #ifndef LIB_SENDER_H
 #define LIB_SENDER_H
@@ -27,9 +29,11 @@ enum sender_outcome {
 			    computer is damaged */
 };
 
-/* Called for each draft that needs no further attempt.  If the outcome is
- * SENDER_ANSWERED, ${reply} has the server's outbox entry and ${why} is NULL;
- * if it is SENDER_REFUSED, ${why} has the reason and ${reply} is NULL. */
+/* Called by sender_flush() for each draft that needs no further attempt, after
+ * its new state was stored.  If the outcome is SENDER_ANSWERED, ${reply} has
+ * the server's outbox entry and ${why} is NULL; if it is SENDER_REFUSED, ${why}
+ * has the reason and ${reply} is NULL.  All pointers are valid only during the
+ * call; draft->request is NULL if the draft's text is damaged. */
 typedef void (*sender_fn)(void *arg, const struct local_draft *draft,
     enum sender_outcome outcome, const struct rest_reply *reply,
     const struct fail *why);
@@ -45,31 +49,39 @@ struct sender {
 	const char *wanted;
 };
 
-/* Stores ${message} (the body of POST /v1/messages) as waiting and writes its
- * ref.  ${message} has an "id", or ${key} is given.  If a draft with the same
- * ref is stored already, makes that draft wait again if its content is equal,
- * and fails with kind DATA otherwise. */
+/* Stores a copy of ${message} (the body of POST /v1/messages) in the client's
+ * outbox as waiting, for sender_flush(), and on RC_OK writes its ref: "key:"
+ * and ${key} or, if ${key} is NULL, the "id" of ${message}.  The caller gives
+ * at least one of the two.  If a draft with the same ref is stored already,
+ * makes that draft wait again if its content is equal, and fails with kind DATA
+ * otherwise. */
 enum rc sender_submit(struct local *local, const json_t *message,
     const char *key, char ret_ref[LOCAL_REF_SIZE], struct fail *fail) MUST_USE;
 
-/* Submits the waiting drafts.  Retries for up to ${patience_ms} while the
- * server is unreachable or busy, or while one recipient is refused for now; an
- * attempt that has begun may end later.  After that, or at once if a retry
- * cannot help, the failure gives the reason, and the drafts stay for another
- * time.  Returns RC_OK if no draft waits, or if the wanted draft does not.  A
- * refused draft does not wait: only fn reports it. */
+/* Submits the waiting drafts.  If the wanted draft (sender->wanted; NULL: any)
+ * still waits, and the failure that delays it may end (the server is
+ * unreachable or busy, or refuses one recipient for now), waits for the
+ * back-off or the Retry-After, the longer of the two, and submits again.  When
+ * the next wait would end later than ${patience_ms} after the call, or at once
+ * if a retry cannot help or the outbox fails, the failure gives the reason, and
+ * the drafts stay in the outbox as waiting; an attempt that has begun may last
+ * longer.  Returns RC_OK if no draft waits, or if the wanted draft does not.  A
+ * refused draft does not wait: only sender->fn reports it. */
 enum rc sender_flush(
     struct sender *sender, int64_t patience_ms, struct fail *fail) MUST_USE;
 
 /* Gives up ${draft}, whose text is damaged (local_outbox_next() has returned
  * RC_CORRUPT): marks it as refused, so that it does not delay the drafts after
- * it, and sets ${why} to a failure that the caller shows to the user. */
+ * it.  Always sets ${why} to a failure that the caller shows to the user.
+ * Returns a failure, in ${fail}, if the draft cannot be marked. */
 enum rc sender_give_up(struct local *local, const struct local_draft *draft,
     struct fail *why, struct fail *fail) MUST_USE;
 
-/* Returns true if ${why} is the server's final refusal of a message.  A 401, an
- * answer of another program than a twinbox server, and a refusal that may end
- * later are not final. */
+/* Returns true if ${why} is a final refusal of a message: an HTTP status of 400
+ * or more after which a repetition cannot succeed (fail_may_retry() returns
+ * false).  Not final are a 401, because a new login helps, and an answer with
+ * neither a code of a problem nor a status that fail_problem() knows, because
+ * another program may have sent it. */
 bool sender_refused(const struct fail *why);
 
 #endif

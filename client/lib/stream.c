@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The connection of a stream: the WebSocket client of libwebsockets, its
- * back-off, its close codes, and the queue of frames to be written.  Acks are
- * not queued: the stream remembers the newest one, which includes all before
- * it.
+ * back-off, its close codes, and the queue of frames to be written.  An ack
+ * does not wait in the queue: the stream remembers the newest ack, which
+ * includes all before it, and queues that one when the connection can be
+ * written.
  */
 #include "lib/stream.h"
 
@@ -25,9 +26,10 @@
 /* A connection that has lasted for STABLE_MS resets the back-off. */
 #define STABLE_MS 5000
 
-/* The server sends a ping after 25 s without traffic.  If no ping has come, the
- * client sends one after 30 s.  The client drops a connection on which nothing
- * has come for 40 s. */
+/* The server sends a ping after 25 s without input from the client.
+ * Independently of that, libwebsockets sends a ping 30 s after the last pong
+ * (at first: after the handshake), whatever else has come, and drops the
+ * connection if no pong has come for 40 s. */
 static const lws_retry_bo_t idle_policy = {
     .secs_since_valid_ping = 30,
     .secs_since_valid_hangup = 40,
@@ -39,9 +41,10 @@ enum stream_verdict
 stream_verdict(int code)
 {
 
-	/* libwebsockets 4.1 reports 1012, 1013 and 1014 as 1002.  So 1002 does
-	 * not end the stream: a twinbox server sends it only for frames that
-	 * break RFC 6455, which libwebsockets does not send. */
+	/* libwebsockets 4.1 reports the close codes 1012, 1013 and 1014 as
+	 * 1002.  So 1002 makes the stream connect again, as those three do: a
+	 * twinbox server sends 1002 itself only for frames that break RFC 6455,
+	 * and libwebsockets sends no such frames. */
 	switch (code) {
 	case 4410:
 		return (STREAM_NEW_EPOCH);
@@ -88,8 +91,9 @@ stream_wake(struct stream *stream)
 		(void)lws_callback_on_writable(stream->wsi);
 }
 
-/* Queues ${json} for writing.  Takes ${json}, which may be NULL (no memory).
- * Returns false when memory runs out. */
+/* Queues ${json} for writing.  Takes over the reference to ${json}, also on
+ * failure.  Returns false when memory runs out, or if ${json} is NULL because
+ * there was no memory to make it. */
 static bool
 queue_add(struct stream *stream, json_t *json)
 {
@@ -240,9 +244,10 @@ lost(struct stream *stream)
 	if (stream->close_code != 0)
 		verdict = stream_verdict(stream->close_code);
 	explain(stream);
-	/* If this side dropped the connection, stream->fail can end the stream,
-	 * too.  If the server closed it, stream->fail may be a refusal that
-	 * came while the stream was open, and only the close code decides. */
+	/* If this side dropped the connection, not only the close code but also
+	 * stream->fail can end the stream.  Otherwise stream->fail may be a
+	 * refusal that came earlier, while the stream was open, and only the
+	 * close code decides. */
 	if (stream->dropped &&
 	    (stream->fail.rc == RC_DENIED ||
 		strcmp(stream->fail.code, "protocol") == 0 ||
@@ -271,9 +276,10 @@ drop(struct stream *stream)
 		lost(stream);
 }
 
-/* The timer's function.  In state WAITING the back-off is over, so it connects.
- * Else the server has not answered in time, or stream_finish() has waited for a
- * second, so it drops the connection. */
+/* The timer's function.  In state WAITING the back-off is over, or the stream
+ * is new, so it connects.  In another state the server has not sent its welcome
+ * within PATIENCE_MS, or the connection is still open 1 s after
+ * stream_finish(), so it drops the connection. */
 static void
 timer_fired(void *arg)
 {
@@ -330,7 +336,9 @@ connection_start(struct stream *stream)
 	/* When the connection fails at once, libwebsockets 4.1.6 may set
 	 * stream->wsi to a freed connection, or may return NULL without a
 	 * callback.  If the state has changed, a callback has handled the
-	 * failure; else call lost() here. */
+	 * failure, and stream->wsi must be cleared.  If the state has not
+	 * changed and NULL was returned, no callback comes, so call lost()
+	 * here. */
 	made = lws_client_connect_via_info(&info) != NULL;
 	if (stream->state != STREAM_CONNECTING)
 		stream->wsi = NULL;
@@ -465,8 +473,9 @@ stream_callback(struct lws *wsi, enum lws_callback_reasons reason, void *user,
 		return (0);
 	case LWS_CALLBACK_CLIENT_CLOSED:
 	/* CLOSED_CLIENT_HTTP reports a connection that closes during the
-	 * handshake, WSI_DESTROY one for which libwebsockets reports nothing
-	 * else. */
+	 * handshake.  WSI_DESTROY comes for every connection, but matters only
+	 * if nothing else was reported: the first report detaches the stream,
+	 * so later ones are ignored. */
 	case LWS_CALLBACK_CLOSED_CLIENT_HTTP:
 	case LWS_CALLBACK_WSI_DESTROY:
 		(void)lws_set_opaque_user_data(wsi, NULL);

@@ -3,8 +3,9 @@
  * The stream of a user's events.  It connects by WebSocket, sends a hello with
  * its cursor, and hands events on in order.  Within an epoch it repeats no
  * event, and it reports each gap.  It reconnects by itself with full-jitter
- * back-off, unless a person must act.  The server sees each of its connections
- * as a session.  Thread: the one that runs its loop.
+ * back-off, unless a person must act, for example because the server refuses
+ * the token or breaks the protocol; then it ends.  The server sees each
+ * connection of the stream as a session.  Thread: the one that runs its loop.
  *
  *   WAITING --timer--> CONNECTING --established--> GREETING
  *      ^                   |                          | welcome
@@ -13,9 +14,12 @@
  *      |<---- lost --------------------------------- LIVE
  *   any --a person must act, or stream_finish()-----> ENDED
  *
- * CONNECTING and GREETING together wait at most ten seconds for the server.  In
- * CATCHING_UP and LIVE the stream sends a ping after 30 s without traffic, and
- * drops the connection after 40 s.  WAITING waits for the back-off.
+ * CONNECTING and GREETING together wait at most ten seconds for the server;
+ * then the attempt counts as lost.  While connected, the stream sends a ping
+ * 30 s after the last pong, whatever else has come, and drops the connection if
+ * no pong has come for 40 s.  GREETING also goes to WAITING when the connection
+ * is lost.  WAITING lasts for the back-off or for the longer wait that the
+ * server has asked for, or 0 ms if the stream itself wants a new connection.
  */
 #ifndef LIB_STREAM_H
 #define LIB_STREAM_H
@@ -63,18 +67,22 @@ struct stream_ops {
 	void (*event)(void *arg, const json_t *event);
 	/* All events up to the head of the inbox were handed on. */
 	void (*caught_up)(void *arg);
-	/* The answer to the stream_send() that returned ${re}.  sent() gets the
-	 * frame with the outbox entry, refused() the reason of a refusal. */
+	/* The server has answered the stream_send() that returned ${re}.
+	 * sent(): it has accepted the message; ${frame} has the outbox entry.
+	 * refused(): it has refused the message because of ${why}.  Neither is
+	 * called if the connection is lost before the answer comes. */
 	void (*sent)(void *arg, int64_t re, const json_t *frame);
 	void (*refused)(void *arg, int64_t re, const struct fail *why);
 	/* The server has another epoch, or does not know the cursor.  The
-	 * stream starts again at the oldest event. */
+	 * stream connects again and starts at the oldest event that the server
+	 * keeps, so events can come that were handed on before. */
 	void (*epoch_changed)(void *arg);
 	/* The events from ${expected} to ${oldest} - 1 are no longer kept.  The
 	 * stream continues at ${oldest}. */
 	void (*gap)(void *arg, int64_t expected, int64_t oldest);
-	/* The connection is lost, and the next attempt follows in ${wait_ms}.
-	 * The stream does not call lost() if it connects again at once. */
+	/* The connection is lost or could not be made, and the next attempt
+	 * follows in ${wait_ms} milliseconds.  The stream does not call lost()
+	 * if it connects again at once. */
 	void (*lost)(void *arg, const struct fail *why, int64_t wait_ms);
 	/* The stream has ended.  ${why} is NULL after stream_finish(). */
 	void (*ended)(void *arg, const struct fail *why);
@@ -94,7 +102,8 @@ struct stream_options {
 
 /* Makes a stream, which connects when its loop runs; no callback runs before
  * that.  Copies server, token and epoch; what the other members point to must
- * live until stream_free(). */
+ * live until stream_free().  Fails only with kind MEMORY, and then does not set
+ * *ret. */
 enum rc stream_new(const struct stream_options *options, struct stream **ret,
     struct fail *fail) MUST_USE;
 
@@ -102,31 +111,37 @@ enum rc stream_new(const struct stream_options *options, struct stream **ret,
  * before loop_free(). */
 void stream_free(struct stream *stream);
 
-/* Acks all events up to ${upto}.  The stream repeats the ack after a reconnect,
- * if the server does not have it.  Ignores an ack that does not go beyond the
- * last one. */
+/* Acks all events up to and including ${upto}.  Without a session, the stream
+ * keeps the ack until it has one.  After a reconnect it repeats the ack if the
+ * server does not have it; a reset of the cursor (epoch_changed()) discards it.
+ * Ignores ${upto} if it is not higher than in all earlier calls since the last
+ * reset. */
 void stream_ack(struct stream *stream, int64_t upto);
 
-/* Marks ${conversation} as read up to conversation_seq ${upto}.  The mark is
- * lost if there is no session, or if the connection is lost before the mark is
- * written. */
+/* Marks ${conversation} as read up to conversation_seq ${upto}.  Nothing is
+ * reported or repeated: the mark is lost if there is no session, if memory runs
+ * out, or if the connection is lost before the mark is written to it. */
 void stream_read(struct stream *stream, const char *conversation, int64_t upto);
 
-/* Submits ${message}.  Returns the number that the answer will carry, or 0 if
- * there is no session, the stream is finishing, or memory runs out.  The stream
- * does not send ${message} again after a lost connection, so the owner keeps
- * ${message} until the answer comes. */
+/* Queues a copy of ${message} to be sent.  Returns the number that sent() or
+ * refused() will get as ${re}, or 0 if there is no session (before the
+ * welcome), the stream is finishing or has ended, or memory runs out.  The
+ * stream does not send the message again after a lost connection, so the owner
+ * keeps ${message} until the answer comes. */
 int64_t stream_send(struct stream *stream, const json_t *message);
 
-/* Ends the stream: writes the queued frames for up to 1 s, closes the
- * connection, then calls the owner's ended() without a failure.  Without an
- * open connection, calls ended() before it returns. */
+/* Ends the stream: the loop writes the queued frames, closes the connection,
+ * and calls ended() with ${why} NULL.  If the connection is still open after
+ * 1 s, the stream drops it.  If the WebSocket is not established (WAITING,
+ * CONNECTING), calls ended() before it returns.  Does nothing if the stream is
+ * finishing or has ended. */
 void stream_finish(struct stream *stream);
 
 /* stream_state() returns the state.  stream_epoch() returns the epoch of the
- * cursor, "" if it is not known, as after a change of epoch.  stream_seq()
- * returns the seq of the cursor: that of the last event handed on or skipped,
- * -1 before the first welcome if the stream started without a cursor. */
+ * cursor, "" if it is not known, as after a reset of the cursor.  stream_seq()
+ * returns the seq of the cursor: that of the last event handed on or skipped.
+ * At first it is options.seq; if that is -1, the first welcome replaces it by
+ * the last seq that this device has acked.  After a reset it is 0. */
 enum stream_state stream_state(const struct stream *stream);
 const char *stream_epoch(const struct stream *stream);
 int64_t stream_seq(const struct stream *stream);

@@ -102,9 +102,10 @@ read_event(struct stream *stream, const json_t *frame)
 	stream->seq = seq;
 	if (stream->options.ops->event != NULL)
 		stream->options.ops->event(stream->options.arg, frame);
-	/* The server sends no more events when a window of them is not acked.
-	 * If the owner does not ack, drop the connection and connect again at
-	 * once, because a new connection opens a new window. */
+	/* The server stops sending when a window of events is not acked.  An
+	 * owner with options.acks false never acks.  So, after a window of
+	 * events, drop the connection and connect again at once: a new
+	 * connection opens a new window. */
 	if (!stream->options.acks &&
 	    stream->seq - stream->base >= stream->window) {
 		stream->wait_ms = -1;
@@ -160,9 +161,11 @@ read_error(struct stream *stream, const json_t *frame)
 		return (true);
 	}
 	/* The problem concerns the stream itself, not one message.  Before the
-	 * welcome, this function drops the connection, and the problem decides
-	 * what to do.  Later, the close code that follows decides, and the
-	 * problem is only the reason that is reported. */
+	 * welcome, this function drops the connection, and lost() decides by
+	 * the problem whether the stream ends or connects again.  After the
+	 * welcome, the connection stays open until the server closes it; then
+	 * the close code decides, and the problem is only the reason that is
+	 * reported. */
 	stream->fail = why;
 	if (why.retry_after_s > 0)
 		stream->wait_ms = (int64_t)why.retry_after_s * 1000;

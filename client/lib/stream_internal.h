@@ -35,8 +35,9 @@ struct stream {
 
 	/* The cursor.
 	 *  1. seq is the number of the last event that was handed on or
-	 *     skipped; at first that of the event after which the stream
-	 *     begins, or -1 until the welcome gives the last acked one.
+	 *     skipped.  At first it is options.seq, after which the stream
+	 *     begins; if that is -1, the welcome replaces it by the last
+	 *     seq that this device has acked.  A reset sets it to 0.
 	 *  2. Only event seq + 1 is handed on. */
 	char epoch[LOCAL_EPOCH_SIZE];
 	int64_t seq;
@@ -58,15 +59,18 @@ struct stream {
 	struct fail fail;
 };
 
-/* Reads the complete frame in stream->in.  Returns false if the connection must
- * be dropped because of stream->fail. */
+/* Parses the complete frame in stream->in and handles it, which can call the
+ * owner.  Returns false if the caller must drop the connection; stream->fail
+ * then has the reason. */
 bool stream_frame_read(struct stream *stream);
 
 /* Sets the state. */
 void stream_move(struct stream *stream, enum stream_state state);
 
-/* Resets the cursor, because the server has another epoch, and reports that to
- * the owner.  The next attempt follows at once. */
+/* Resets the cursor to the oldest event, because the server has another epoch
+ * or does not know the cursor, and calls epoch_changed().  Does not drop the
+ * connection: if it is still open, the caller does that.  The next attempt then
+ * follows without back-off. */
 void stream_reset(struct stream *stream);
 
 /* Requests a callback when the connection is writable. */

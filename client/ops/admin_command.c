@@ -13,9 +13,9 @@
 
 #define PATIENCE_MS 10000
 
-/* Runs ${request} with ${path} (taken).  Takes the current time from the
- * answer's Date header, so that ages in the output are by the server's
- * clock. */
+/* Runs ${request} with ${path}, which it frees.  On RC_OK sets *ret, which the
+ * caller owns, and sets cli->look.now_ms from the Date header of the answer, if
+ * there is one, so that ages in the output are by the server's clock. */
 static enum rc
 call(struct cli *cli, struct rest_request *request, char *path, json_t **ret,
     struct fail *fail)
@@ -82,7 +82,7 @@ admin_command_filter(
 #define CURSOR_SIZE 512
 
 /* Writes cursor ${next}, a text or a number, into ${ret}.  Returns false if the
- * cursor is null or too long. */
+ * cursor is missing, null, of another type, or too long for ${size}. */
 static bool
 cursor_text(const json_t *next, char *ret, size_t size)
 {
@@ -98,8 +98,10 @@ cursor_text(const json_t *next, char *ret, size_t size)
 	return (true);
 }
 
-/* Appends the rows of ${page} to those in *all and takes over its "next".
- * Takes ${page}, also on failure.  If *all is NULL, ${page} becomes *all. */
+/* Appends the rows of ${page} to those in *all, and sets "next" of *all to that
+ * of ${page} (null if it has none).  If *all is NULL, ${page} becomes *all,
+ * also on failure; otherwise frees ${page}, also on failure.  Fails if the
+ * cursor "next" has CURSOR_SIZE bytes or more, or without memory. */
 static enum rc
 join(json_t **all, json_t *page, const char *array, struct fail *fail)
 {
@@ -149,8 +151,9 @@ admin_command_rows(struct cli *cli, const struct admin_command_list *list,
 			break;
 		left = wanted - (int64_t)json_array_size(
 				    json_object_get(all, list->array));
-		/* Stop if the cursor does not advance; otherwise a faulty
-		 * server could keep this loop going forever. */
+		/* Return the rows read until now if the cursor is the same as
+		 * that of the page before; otherwise a faulty server that
+		 * repeats a cursor could keep this loop going forever. */
 		if (left <= 0 ||
 		    !cursor_text(
 			json_object_get(all, "next"), cursor, sizeof(cursor)) ||

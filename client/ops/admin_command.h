@@ -10,20 +10,24 @@
 #include "lib/admin.h"
 
 /* GETs ${path}, which admin_path() or admin_path_of() made and which this
- * function frees.  Waits up to 10 s for a busy server.  Sets the current time
- * in ${cli}, by which ages are shown, to that of the server's answer.  The
- * caller owns the answer. */
+ * function frees; if it is NULL, fails with kind MEMORY.  After a 429 or 503
+ * repeats the request, and waits at most 10 s in all for that.  On RC_OK sets
+ * *ret, which the caller owns, and sets cli->look.now_ms, by which ages are
+ * shown, to the Date of the answer, if it has one. */
 enum rc admin_command_get(
     struct cli *cli, char *path, json_t **ret, struct fail *fail) MUST_USE;
 
-/* Sends ${method} ${path} with ${body} (may be NULL).  Takes both ${path} and
- * ${body}.  The caller owns the answer. */
+/* Sends ${method} ${path} with JSON ${body} (NULL: no body).  Frees ${path} and
+ * releases ${body}, also on failure.  The rest is as for
+ * admin_command_get(). */
 enum rc admin_command_change(struct cli *cli, const char *method, char *path,
     json_t *body, json_t **ret, struct fail *fail) MUST_USE;
 
 /* Reads the filters in the arguments into ${ret}, which borrows the arguments'
  * texts.  State "delivered" becomes "acked", the server's word for the same
- * state.  Fails with kind USAGE if a number or a time is not valid. */
+ * state.  Fails with kind USAGE, and does not set ${ret}, if --stuck is not a
+ * duration, or --near-failure or --limit is not a number in its range.  Does
+ * not check the other filters. */
 enum rc admin_command_filter(
     struct cli *cli, struct admin_filter *ret, struct fail *fail) MUST_USE;
 
@@ -37,9 +41,10 @@ struct admin_command_list {
 };
 
 /* Collects up to ${filter}->limit (not set: 50) rows of ${list} from as many
- * pages as necessary.  *ret is the first page with the rows of all pages and
- * the "next" of the last one; the caller owns it.  Changes ${filter}: do not
- * use its cursors afterwards. */
+ * pages as necessary.  On RC_OK *ret is the first page with the rows of all
+ * pages and the "next" of the last one; the caller owns it.  Changes the limit
+ * and the cursors in ${filter}: afterwards, do not use its cursors, which point
+ * to memory of this function. */
 enum rc admin_command_rows(struct cli *cli,
     const struct admin_command_list *list, struct admin_filter *filter,
     json_t **ret, struct fail *fail) MUST_USE;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The commands admin stats, outbox, show, retry, destinations, pause, resume,
- * rate, lanes and audit.  Dead letters are in cmd_admin_dead.c, other servers
+ * rate, lanes and audit, and admin discard for one message; cmd_admin_dead.c
+ * calls the latter.  Dead letters are in cmd_admin_dead.c, other servers
  * in cmd_admin_peers.c, users in cmd_admin_users.c, rewinds in
  * cmd_admin_rewind.c, the live view in top.c.
  */
@@ -59,8 +60,10 @@ show_message(struct cli *cli, json_t *message, struct fail *fail)
 	return (rc);
 }
 
-/* Sets the cure of a refusal: the message is unknown (404), or its state does
- * not allow the change (409).  Returns the rc of ${fail}. */
+/* Sets the cure in ${fail}, the failure of a request, if the message is unknown
+ * (404) or its state does not allow the change (409, which also sets the exit
+ * code to EX_DATAERR).  Leaves other failures as they are.  Returns the rc of
+ * ${fail}. */
 static enum rc
 message_refused(struct fail *fail)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The commands admin dlq, requeue and discard, for dead letters.  A change by
- * --all needs a confirmation, unless --yes is given or it requeues at most ten.
- * Changes are sent in batches of a size that the server accepts, and the
- * refused dead letters are reported.
+ * --all asks for a confirmation, unless --yes is given, nothing matches, or it
+ * requeues at most ten; without a terminal to ask at, it fails.  Changes are
+ * sent in requests of at most ADMIN_BATCH_MAX dead letters.  The command
+ * reports those that the server has refused, and then fails.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -64,10 +65,11 @@ write_text(struct export *export)
 	return (true);
 }
 
-/* Takes a piece of the export and makes its texts safe, as --json does: the
- * detail of a dead letter comes from another server.  If the piece ends inside
- * a UTF-8 character, the first bytes of that character stay in export->got
- * until the next piece comes. */
+/* The sink of the export request.  Makes the ${n} bytes at ${p} safe for a
+ * terminal, as --json does, because the detail of a dead letter comes from
+ * another server, and writes them to export->fd.  If they end inside a UTF-8
+ * character, its first bytes stay in export->got until the next call.  Returns
+ * false, with export->error set, to end the request. */
 static bool
 take_piece(void *arg, const char *p, size_t n)
 {
@@ -128,8 +130,10 @@ cannot_make(struct fail *fail, const char *safe, int error)
 	return (fail->rc);
 }
 
-/* Writes the export into a new file ${name}.  The file appears only when it is
- * complete, and an existing file is never overwritten. */
+/* Writes the export into a new file ${name}, by way of a temporary file beside
+ * it.  The file gets ${name} only when it is complete.  Fails if ${name} exists
+ * already, and never overwrites it.  Removes the temporary file, also on
+ * failure. */
 static enum rc
 export_file(struct cli *cli, const struct admin_filter *filter,
     const char *name, struct fail *fail)
@@ -284,8 +288,10 @@ confirm_batch(struct cli *cli, const struct batch *batch, struct fail *fail)
 	return (fail_cure(fail, "answer y if it is meant"));
 }
 
-/* Adds the results in ${answer}, the server's answer to one call, to ${batch}.
- * Sets *ret_changed to the number of dead letters that this call changed. */
+/* Adds the results in ${answer}, the server's answer to one call, to ${batch}:
+ * the number changed and the refused ones; batch->remaining becomes that of
+ * this answer.  Sets *ret_changed to the number of dead letters that this call
+ * changed.  Fails only without memory. */
 static enum rc
 take_answer(struct batch *batch, const json_t *answer, int64_t *ret_changed,
     struct fail *fail)
@@ -311,9 +317,10 @@ take_answer(struct batch *batch, const json_t *answer, int64_t *ret_changed,
 	return (RC_OK);
 }
 
-/* Returns the body of the next call: the filter or, with ids, up to
- * ADMIN_BATCH_MAX of them from index *at on, and advances *at.  Returns NULL
- * without memory. */
+/* Returns the body of the next call, which the caller owns.  With batch->ids:
+ * up to ADMIN_BATCH_MAX of them from index *at on; advances *at beyond these.
+ * Without ids: the filter, with a limit of ADMIN_BATCH_MAX or, if that is less,
+ * what is left of batch->limit; *at stays.  Returns NULL without memory. */
 static json_t *
 next_body(const struct batch *batch, size_t *at)
 {
@@ -336,8 +343,10 @@ next_body(const struct batch *batch, size_t *at)
 	return (body);
 }
 
-/* Sends ${batch}, call by call: all ids or, by filter, until the limit is
- * reached, nothing more matches, or a call changes nothing. */
+/* Sends ${batch}, call by call: all ids or, by filter, until batch->limit dead
+ * letters are changed, nothing more matches, or a call changes nothing.  A call
+ * that fails ends it; the changes of the calls before remain, and
+ * batch->changed has their number. */
 static enum rc
 run_batch(struct cli *cli, struct batch *batch, struct fail *fail)
 {

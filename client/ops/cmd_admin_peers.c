@@ -10,7 +10,8 @@
 #include "term/admin_view.h"
 
 /* A change of another server: its word on the command line, the end of the
- * request's path, and the text that is printed when the change is done. */
+ * request's path, the text that is printed when the change is done, and the
+ * function that makes the request's JSON body (NULL if it cannot). */
 struct verb {
 	const char *word;
 	int operands; /* number of operands, with the word */
@@ -68,8 +69,10 @@ list(struct cli *cli, struct fail *fail)
 	return (admin_command_show_list(cli, &peers, fail));
 }
 
-/* Sets the cure of a refusal: the other server is unknown (404), or its state
- * does not allow the change (409).  Returns the rc of ${fail}. */
+/* Sets the cure in ${fail}, the failure of a request, if the other server is
+ * unknown (404) or its state does not allow the change (409, which also sets
+ * the exit code to EX_DATAERR).  Leaves other failures as they are.  Returns
+ * the rc of ${fail}. */
 static enum rc
 refused(struct fail *fail)
 {

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * admin rewind: makes a lane (the queue of one conversation to one recipient on
- * another server) send its messages again from a place or from a time on, or
- * all lanes of a destination from a time on.
+ * another server) send its messages again from a place (the number of a message
+ * in the lane) or from a time on, or all lanes of a destination from a time on.
  *
- * The server rewinds one lane in one request, so the lanes of a destination are
- * read page by page.  A command that fails half-way can be repeated: a lane
- * that is rewound twice begins at the same place, and receivers ignore messages
- * that they have already.
+ * The server rewinds one lane in one request, so this program reads the lanes
+ * of a destination page by page and sends one request for each.  A command that
+ * fails half-way can be repeated: a lane that is rewound twice from the same
+ * time begins at the same message, and receivers ignore messages that they have
+ * already.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -81,9 +82,10 @@ rewind_page(struct cli *cli, const json_t *page, const char *since,
 			json_decref(answer);
 			(*ret_n)++;
 		} else if (fail->status != 404 && fail->status != 409) {
-			/* A lane with 404 has been purged meanwhile.  One with
-			 * 409 leads to an inbox on that server and cannot be
-			 * rewound.  Such lanes are skipped. */
+			/* Skip the lane: after a 404 it has been purged since
+			 * the page was read; after a 409 it leads to an inbox
+			 * on the server that was asked, and cannot be
+			 * rewound. */
 			return (fail->rc);
 		}
 	}

@@ -20,8 +20,10 @@ static const struct verb {
     {"demote", "/demote", "is no longer an administrator"},
 };
 
-/* Sets the cure of a refusal: the user is unknown (404), or the user's state
- * does not allow the change (409).  Returns the rc of ${fail}. */
+/* Sets the cure in ${fail}, the failure of a request, if the user is unknown
+ * (404) or the user's state does not allow the change (409, which also sets the
+ * exit code to EX_DATAERR).  Leaves other failures as they are.  Returns the rc
+ * of ${fail}. */
 static enum rc
 refused(struct fail *fail)
 {
@@ -53,8 +55,9 @@ change(struct cli *cli, const struct verb *verb, struct fail *fail)
 	return (rc);
 }
 
-/* Makes the server set a new one-time password, and prints it.  The server
- * keeps only its hash, so the password cannot be shown again. */
+/* Makes the server set a new one-time password for the user in the second
+ * operand, which logs out all devices of the user, and prints it.  The server
+ * keeps only a hash of the password, so it cannot be shown again. */
 static enum rc
 give_password(struct cli *cli, struct fail *fail)
 {

@@ -2,9 +2,11 @@
 /*
  * admin top: polls /v1/admin and draws the answers.  Keys and signals are
  * handled while a request is under way, so that a server that does not answer
- * does not lock the user in.  A failure of the first requests, and later a 401,
- * 403 or 404, ends the view.  After any other failure the server is polled
- * again; meanwhile the screen shows the last answers with their growing ages.
+ * does not lock the user in.  The first poll runs before the screen opens, and
+ * any failure of it ends the command.  Later only a 401, 403 or 404 ends the
+ * view.  After any other failure the server is polled again after the interval
+ * or its Retry-After; meanwhile the screen shows the last answers with their
+ * growing ages.  With --once, any failure of a poll ends the command.
  */
 #include <poll.h>
 #include <string.h>
@@ -160,9 +162,10 @@ fetch(struct top *top, char *path, json_t **slot, struct fail *fail)
 	return (RC_OK);
 }
 
-/* Fetches the lanes that have something to send: the leased ones, the ready
- * ones, and those into local inboxes with pending rows; at most 200 of each are
- * read. */
+/* Fetches into top->view.lanes the leased lanes, the ready lanes, and of the
+ * lanes into local inboxes those with pending rows.  Reads one page of at most
+ * 200 lanes for each of the three; further lanes are left out.  On failure
+ * top->view.lanes stays as it was. */
 static enum rc
 fetch_lanes(struct top *top, struct fail *fail)
 {
@@ -226,9 +229,10 @@ fetch_view(struct top *top, struct fail *fail)
 	return (fetch_lanes(top, fail));
 }
 
-/* Polls the server.  After a 401, 403 or 404, fails, because a retry is
- * useless.  Stores any other failure in top->view, which shows it, and returns
- * RC_OK. */
+/* Polls the server once and sets the time of the next poll.  After a 401, 403
+ * or 404, fails, because a retry is useless.  Stores any other failure in
+ * top->view, which shows it, and returns RC_OK.  Also returns RC_OK if the user
+ * has ended the view during the poll. */
 static enum rc
 refresh(struct top *top, struct fail *fail)
 {

@@ -68,10 +68,11 @@ set_look(struct cli *cli)
 	cli->look.columns = output_columns(cli->terminal);
 }
 
-/* Finds the server: the first of option, environment, profile and default.  If
- * the command needs a login, fails unless that is the server that has issued
- * the profile's token.  Two servers on this machine count as the same server,
- * whatever their ports. */
+/* Finds the server, the first that is given: by option, environment, profile or
+ * default.  Fails if the command needs a login and that is not the server which
+ * has issued the profile's token.  Two servers at loopback addresses
+ * (localhost, 127.x.x.x, [::1]) count as the same server, whatever their
+ * ports. */
 static enum rc
 find_server(struct cli *cli, char ret[PROFILE_SERVER_SIZE], struct fail *fail)
 {
@@ -188,10 +189,11 @@ name_login(const struct cli *cli, struct fail *fail)
 	    other ? " --profile " : "", other ? p->name : "");
 }
 
-/* Reports the messages that wait on this computer, beside ${fail}, the failure
- * of the command.  If they wait for the same reason, writes their number into
- * ${ret}, which the caller appends to the failure's line.  Otherwise prints a
- * line of their own and sets ${ret} to "". */
+/* Reports the messages that wait in the outbox on this computer, beside
+ * ${fail}, the failure of the command.  If they wait for a reason with the code
+ * of ${fail}, writes their number into ${ret}, which the caller appends to the
+ * failure's line.  Otherwise sets ${ret} to "" and prints a line of their own,
+ * if there are such messages. */
 static void
 write_waiting(struct cli *cli, const struct fail *fail, char *ret, size_t size)
 {

@@ -121,7 +121,8 @@ admin_view_list(struct buf *b, const struct look *look, const json_t *list,
 	grid_finish(&grid, b, look);
 }
 
-/* Returns the style of a number that should be 0: ${style} if it is not. */
+/* Returns the style of ${n}, a number that should be 0: ${style} if ${n} is
+ * above 0, otherwise STYLE_PLAIN. */
 static enum style
 alarm_style(int64_t n, enum style style)
 {
@@ -196,8 +197,10 @@ add_waiting(struct grid *grid, const json_t *stats)
 	    stats, "dead_letters_open");
 }
 
-/* Appends, for each outcome of messages, the total since the database was
- * created and, if the server gives it, the number in that state now. */
+/* Appends an empty row, then a row for each counter from "accepted" to
+ * "fenced": the total since the database was created ("-" if it is missing)
+ * and, if the server gives it, the number of messages in the state of that name
+ * now. */
 static void
 add_done(struct grid *grid, const json_t *stats)
 {

@@ -12,8 +12,9 @@
 
 #include "term/grid.h"
 
-/* Returns member ${name} of ${json} as a whole number (a fraction is cut off),
- * or ${other} if it is missing or not a number. */
+/* Returns member ${name} of ${json} as a whole number, or ${other} if it is
+ * missing or not a number.  Cuts off a fraction.  A real beyond the range
+ * becomes INT64_MIN or INT64_MAX. */
 int64_t admin_view_integer(const json_t *json, const char *name, int64_t other);
 
 /* Returns member ${name} of ${json} as a number, or ${other} if it is missing
@@ -26,13 +27,15 @@ void admin_view_count(struct buf *b, const json_t *json, const char *name);
 /* Appends member ${name}, a duration in milliseconds; "-" if it is missing. */
 void admin_view_span(struct buf *b, const json_t *json, const char *name);
 
-/* Appends the age of time ${name} at look->now_ms, to the second: "3m 20s"; "-"
- * if it is missing. */
+/* Appends the age at look->now_ms of the time in member ${name} of ${json},
+ * rounded down to a second: "3m 20s"; "0s" for a later time; "-" if the member
+ * is missing or not a time. */
 void admin_view_age(struct buf *b, const struct look *look, const json_t *json,
     const char *name);
 
-/* Appends the time until ${name}, to the second: "in 40s", "now".  Appends
- * nothing if it is missing. */
+/* Appends the time from look->now_ms until the time in member ${name} of
+ * ${json}, rounded up to a second: "in 40s"; "now" if it has come.  Appends
+ * nothing if the member is missing or not a time. */
 void admin_view_due(struct buf *b, const struct look *look, const json_t *json,
     const char *name);
 

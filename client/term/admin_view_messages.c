@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tables of messages: lists of the outbox and of dead letters, and one
- * message with all its attempts.  They do not show the texts of messages:
- * operators do not read messages, so the server does not send the texts.
+ * Formats, for operators, the list of outbox entries, the list of dead letters,
+ * and one message with the attempts and the timeline of each destination.  The
+ * texts of messages are not shown: operators do not read messages, so the
+ * server does not send the texts.
  */
 #include <string.h>
 
@@ -239,9 +240,10 @@ add_attempts(struct buf *b, const struct look *look, const json_t *attempts)
 	    b, look, attempts, &ADMIN_VIEW_TABLE(columns, add_attempt));
 }
 
-/* Appends the events of ${timeline}, each with the time since the first one
- * shown.  If there are ${attempts}, leaves out the events "attempt", because
- * the table of attempts has the same times. */
+/* Appends a table of the events of ${timeline}, each with the time since the
+ * first event in the table; appends nothing if ${timeline} is empty.  If
+ * ${attempts} is not empty, leaves out the events "attempt", because the table
+ * of attempts has the same times. */
 static void
 add_timeline(struct buf *b, const struct look *look, const json_t *timeline,
     const json_t *attempts)

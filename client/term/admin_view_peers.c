@@ -5,8 +5,8 @@
 #include "term/admin_view.h"
 #include "term/human.h"
 
-/* Appends the operator who blocked ${peer} and the age of the block, if it is
- * blocked. */
+/* If ${peer} is blocked, appends the age of the block and the operator who
+ * blocked ${peer}; otherwise appends nothing. */
 static void
 add_block(struct buf *b, const struct look *look, const json_t *peer)
 {

@@ -21,8 +21,8 @@
 /* A terminal that polls as writable accepts this many bytes without
  * blocking. */
 #define PIECE 256
-/* The longest wait, in ms, until the terminal accepts the sequences that take
- * it over or give it back. */
+/* The time, in ms, for which put() waits for a terminal that accepts nothing of
+ * the sequences that take it over or give it back.  Then put() gives up. */
 #define PATIENCE_MS 300
 
 #define TAKE "\033[?1049h\033[?25l\033[?7l\033[2J"
@@ -63,10 +63,12 @@ measure(struct fullscreen *f)
 	}
 }
 
-/* Writes ${n} bytes at ${p} to the terminal.  Gives up after a write error, or
- * when the terminal has accepted nothing for ${patience_ms}.  If ${patience_ms}
- * is -1, waits without limit, but gives up if a signal has come while the
- * terminal accepts nothing. */
+/* Writes ${n} bytes at ${p} to the terminal.  Gives up, without a report to the
+ * caller, after a write error or when the terminal has accepted nothing for
+ * ${patience_ms}.  If ${patience_ms} is -1, waits without limit, but gives up
+ * if one of the blocked signals is pending while the terminal accepts nothing.
+ * Except after a write error, giving up makes the next fullscreen_draw() clear
+ * the screen. */
 static void
 put(struct fullscreen *f, const char *p, size_t n, int patience_ms)
 {
@@ -262,9 +264,11 @@ escape_meaning(char number, char last)
 	return (number == '1' ? FULLSCREEN_HOME : FULLSCREEN_OTHER);
 }
 
-/* Removes the first key from the typed bytes and returns it.  If the key is an
- * escape sequence that is not complete yet, removes nothing and returns
- * FULLSCREEN_NONE. */
+/* Removes the first key from f->keys, which must not be empty, and returns it;
+ * FULLSCREEN_OTHER for an escape sequence that is not known.  If f->keys has
+ * only the beginning of an escape sequence and is not full, removes nothing and
+ * returns FULLSCREEN_NONE.  If ESC is followed by neither "[" nor "O", removes
+ * only the ESC and returns FULLSCREEN_OTHER. */
 static int
 take_key(struct fullscreen *f)
 {

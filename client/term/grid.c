@@ -162,8 +162,9 @@ add_spaces(struct buf *b, int n)
 		buf_addc(b, ' ');
 }
 
-/* Appends ${n} bytes of safe text at ${s}, cut to ${width} columns; a cut text
- * ends with "…".  Returns the number of columns that the result takes. */
+/* Appends ${n} bytes of safe text at ${s}, cut to ${width} columns.  A cut text
+ * ends with "…", which is within ${width}; if ${width} is less than 1, nothing
+ * is appended.  Returns the number of columns that the appended text takes. */
 static int
 add_cut(struct buf *b, const char *s, size_t n, int width)
 {

@@ -48,17 +48,21 @@ void grid_fini(struct grid *grid);
 /* Begins a row. */
 void grid_row(struct grid *grid);
 
-/* Begins the next cell of the row, in ${style}.  Returns the buffer to which
- * the caller appends its text. */
+/* Begins the next cell, in ${style}, of the row begun last.  Returns a buffer
+ * that belongs to ${grid}; the text that the caller appends to it until the
+ * next cell, note or row begins is the text of this cell. */
 struct buf *grid_cell(struct grid *grid, enum style style);
 
-/* Begins the line below the row, in ${style}.  An empty line is left out.
- * Returns the buffer to which the caller appends its text. */
+/* Begins the note, in ${style}, of the row begun last: an indented line below
+ * the row.  A note without text takes no line.  Returns a buffer that belongs
+ * to ${grid}, to which the caller appends the note's text, as with
+ * grid_cell(). */
 struct buf *grid_note(struct grid *grid, enum style style);
 
-/* Appends the table to ${b} and frees ${grid}.  The table is at most
- * ${look}->columns (0: 80) wide, if cutting the columns that may be cut is
- * enough.  If memory ran out, ${b} fails. */
+/* Appends the table to ${b} and frees the members of ${grid}.  The table is at
+ * most ${look}->columns (0: 80) wide, if cutting the columns that may be cut is
+ * enough; notes are always cut to that width.  If memory for ${grid} ran out,
+ * appends nothing and marks ${b} as failed. */
 void grid_finish(struct grid *grid, struct buf *b, const struct look *look);
 
 /* Appends the ${n} bytes at ${s}, safe text with colour sequences, cut to

@@ -131,9 +131,10 @@ render_time(struct buf *b, const struct look *look, int64_t ms)
 	buf_adds(b, text);
 }
 
-/* Appends the text in ${cell}, padded to ${columns}, and empties ${cell}.  If
- * ${cell} ran out of memory, marks ${b} as failed, too.  Returns the number of
- * columns taken. */
+/* Appends the text in ${cell} in ${style} and spaces up to ${columns} columns,
+ * and empties ${cell}.  A wider text is not cut.  If ${cell} ran out of memory,
+ * marks ${b} as failed, too.  Returns the number of columns of text and spaces
+ * together. */
 static int
 add_padded(struct buf *b, const struct look *look, enum style style,
     struct buf *cell, int columns)
@@ -526,8 +527,8 @@ measure_table(struct buf *b, const json_t *rows, int widths[TABLE_COLUMNS_MAX])
 }
 
 /* Narrows the widest of the columns in the bit mask ${flexible} by 1, again and
- * again, until the ${n} columns of the table fit into ${columns} or all
- * flexible ones have been narrowed to FLEXIBLE_MIN. */
+ * again, until the ${n} columns of the table with their gaps fit into
+ * ${columns} or no flexible column is wider than FLEXIBLE_MIN. */
 static void
 fit_table(
     int widths[TABLE_COLUMNS_MAX], size_t n, unsigned flexible, int columns)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The chat's terminal.  This file knows where the cursor is.  The line being
- * edited is in the lowest rows, where libedit draws it; this file prints
+ * edited is below all printed lines, where libedit draws it; this file prints
  * everything above.  So each print first erases the edited line and redraws it
- * afterwards.  The printed lines that are still on the screen are remembered,
- * so that one of them can be replaced: that line and all below are printed
- * again.
+ * afterwards.  The texts of the last prints (at most ITEMS_MAX) that are still
+ * on the screen are remembered, so that one of them can be replaced: that text
+ * and all below it are printed again.
  */
 #include "term/screen.h"
 
@@ -44,8 +44,11 @@ struct screen {
 	bool editing; /* the prompt is on the screen */
 	bool gone;    /* end of input was reported */
 
-	/* The printed lines above the edited line, from the top of the screen
-	 * down.  Together they take no more rows than the terminal has. */
+	/* The last texts printed or adopted above the edited line, one item for
+	 * each call, from the top of the screen down.  remember() and
+	 * screen_resize() drop the highest items that do not fit on the screen;
+	 * after screen_replace() with a longer text, the items may take more
+	 * rows than the terminal has. */
 	struct item items[ITEMS_MAX];
 	int nitems;
 };
@@ -90,8 +93,9 @@ write_all(const char *p, size_t n)
 	}
 }
 
-/* Returns the row that contains column ${columns} of the edited text, which
- * follows the prompt.  Row 0 is that of the prompt. */
+/* Returns the row of the position that is ${columns} columns after the end of
+ * the prompt, in the edited text.  Row 0 is the one in which the prompt
+ * begins. */
 static int
 rows_to(const struct screen *screen, int columns)
 {
@@ -129,8 +133,11 @@ wipe_line(const struct screen *screen)
 	buf_fini(&b);
 }
 
-/* libedit's callback: ${line} was entered, or is NULL because the input has
- * ended.  The cursor is on the row below the entered line. */
+/* libedit's callback: ${line} was entered and the cursor is on the row below
+ * it, or ${line} is NULL because the input has ended.  Erases an entered line
+ * from the screen and, unless it is empty, adds it to the history.  Then calls
+ * screen->fn with ${line}, frees ${line} and, unless the input has ended, shows
+ * the prompt again. */
 static void
 line_entered(char *line)
 {
@@ -204,8 +211,9 @@ redraw(const struct screen *screen)
 	(void)fflush(stdout);
 }
 
-/* Appends the first line of the ${n} bytes at ${p} to ${ret}, without its
- * colours.  Returns the length of the line with its end, in bytes. */
+/* Appends the first line of the ${n} bytes at ${p} to ${ret}, without colour
+ * sequences and line end.  Returns the number of bytes that the line takes at
+ * ${p}, with its colour sequences and line end. */
 static size_t
 plain_line(const char *p, size_t n, struct buf *ret)
 {
@@ -391,8 +399,8 @@ screen_resize(struct screen *screen)
 
 	measure(screen);
 	/* After a resize some terminals wrap the rows again and some do not, so
-	 * all positions are unknown.  Clear the screen and print the known
-	 * lines. */
+	 * all positions are unknown.  Clear the screen and print those
+	 * remembered items that fit above the edited line. */
 	for (i = 0; i < screen->nitems; i++)
 		screen->items[i].rows = count_rows(
 		    screen, screen->items[i].text, screen->items[i].n);

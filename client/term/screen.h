@@ -27,8 +27,9 @@ void screen_close(struct screen *screen);
 bool screen_read(struct screen *screen);
 
 /* Prints the lines in ${b} (each with its line end) above the edited line, and
- * empties ${b}.  ${tag} (copied, at most 63 bytes; NULL: none) names them for
- * screen_replace(). */
+ * empties ${b}.  If ${b} ran out of memory, prints nothing.  ${tag} (copied;
+ * NULL: none) names the lines for screen_replace(), which does not find a tag
+ * of more than 63 bytes. */
 void screen_print(struct screen *screen, struct buf *b, const char *tag);
 
 /* Remembers the lines in ${b} for screen_replace(), as screen_print() does, but
@@ -36,18 +37,21 @@ void screen_print(struct screen *screen, struct buf *b, const char *tag);
  * below lines printed or adopted before.  Empties ${b}. */
 void screen_adopt(struct screen *screen, struct buf *b, const char *tag);
 
-/* Replaces the last lines printed or adopted with ${tag} by ${b}, and empties
- * ${b}.  Returns false and keeps ${b} if those lines have left the screen, ${b}
- * does not end with a line end, or memory runs out. */
+/* Replaces the lines of the last screen_print() or screen_adopt() with ${tag}
+ * by ${b}, and empties ${b}.  Returns false, and changes neither the screen nor
+ * ${b}, if those lines are no longer remembered or their first row has left the
+ * screen, if ${b} ran out of memory or does not end with a line end, or if
+ * memory runs out. */
 bool screen_replace(struct screen *screen, struct buf *b, const char *tag);
 
 /* Handles a new size of the terminal. */
 void screen_resize(struct screen *screen);
 
-/* Stops the program, as Ctrl-Z does: the terminal is restored, the edited line
- * is kept.  Blocks until SIGCONT; then call screen_continue() to take the
- * terminal over again.  After that, the lines printed before cannot be
- * replaced. */
+/* screen_stop() stops the program, as Ctrl-Z does: restores the terminal, keeps
+ * the edited line in memory, and blocks until SIGCONT.  Then the caller calls
+ * screen_continue(), which takes the terminal over again and shows the edited
+ * line.  screen_replace() cannot replace lines printed before
+ * screen_continue(). */
 void screen_stop(struct screen *screen);
 void screen_continue(struct screen *screen);
 

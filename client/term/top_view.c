@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The pictures of the live view.  This file owns the computation of rates.  If
- * a total becomes smaller, the server was replaced or restored: older samples
- * are dropped, and rates are computed from the later ones only.
+ * a total or the time of a new sample is lower than in the sample before, the
+ * server was replaced or restored: all earlier samples are dropped, and rates
+ * are computed from the new sample on.
  */
 #include "term/top_view.h"
 
@@ -91,8 +92,9 @@ top_view_stats(struct top_view *view, json_t *stats, int64_t now_ms)
 	samples[view->nsamples++] = sample;
 }
 
-/* Appends the rate of total ${i} from sample ${from} to the newest one; "-" if
- * it is not known. */
+/* Appends the rate per second of the total with index ${i} from the sample with
+ * index ${from} to the newest sample; "-" if ${from} is not an earlier sample
+ * or the newest sample has no later time. */
 static void
 add_rate(struct buf *b, const struct top_view *view, int i, int from)
 {
@@ -198,8 +200,9 @@ add_figures(struct buf *b, const struct look *look, const struct top_view *view)
 	grid_finish(&grid, b, look);
 }
 
-/* Appends a line with the size of the write-ahead log and the share of
- * max-pending-total in use. */
+/* Appends a line with the size of the write-ahead log and, if the statistics
+ * have the limit max-pending-total, the number of pending messages in percent
+ * of the limit. */
 static void
 add_room(struct buf *b, const struct look *look, const struct top_view *view)
 {
@@ -361,8 +364,9 @@ add_list(struct buf *b, const struct look *look, const json_t *rows,
 	}
 }
 
-/* Appends the current page, without the lines above and below it on the screen.
- * Returns the number of lines at the page's top that do not scroll. */
+/* Appends the current page, without title, tabs and foot; "asking the server …"
+ * if there is no answer for the page yet.  Returns the number of lines at the
+ * page's top that do not scroll. */
 static int
 add_page(struct buf *b, const struct look *look, const struct top_view *view)
 {
@@ -397,8 +401,9 @@ add_page(struct buf *b, const struct look *look, const struct top_view *view)
 	return (1);
 }
 
-/* Appends the first line: the server at the left, time and interval at the
- * right. */
+/* Appends the first line: the server at the left; at the right the time and, if
+ * view->interval_ms is not 0, the interval.  A line too wide for the terminal
+ * is not cut here. */
 static void
 add_title(struct buf *b, const struct look *look, const struct top_view *view)
 {
@@ -471,8 +476,10 @@ next_line(const char *p, const char *end)
 }
 
 /* Appends ${rows} lines of ${page}: the first ${fixed} lines, which do not
- * scroll, then the lines after the next view->scroll lines.  Reduces
- * view->scroll if the page ends before, and sets view->below. */
+ * scroll, then the lines after the next view->scroll lines, then empty lines if
+ * the page has no more.  Before that, reduces view->scroll to at most the
+ * number of lines of ${page} beyond ${rows}, and sets view->below to the number
+ * of lines hidden below. */
 static void
 add_window(struct buf *b, struct top_view *view, const struct buf *page,
     int fixed, int rows)

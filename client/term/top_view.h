@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The pictures of the live view: its data, and the lines that show them.  Rates
- * are computed from successive totals.  The functions depend only on struct
- * top_view, JSON and times; they read no clock and do no I/O.
+ * The screen of "twinbox top", the live view: keeps the server's answers, and
+ * writes the page that shows them as lines of text.  Rates per second are
+ * computed from the totals of successive answers.  The functions read no clock
+ * and do no I/O: callers pass the answers (JSON), the times and struct look.
  */
 #ifndef CLI_TOP_VIEW_H
 #define CLI_TOP_VIEW_H
@@ -61,8 +62,11 @@ const char *top_view_page_name(enum top_page page);
 /* Frees the members of ${view}. */
 void top_view_fini(struct top_view *view);
 
-/* Stores ${stats}, which ${view} then owns, and adds a sample of their totals.
- * The time of the sample is the member "at" of ${stats}, else ${now_ms}. */
+/* Frees the previous statistics, stores ${stats}, which ${view} then owns, and
+ * adds a sample of their totals.  The time of the sample is the member "at" of
+ * ${stats}, or ${now_ms} if there is no valid "at".  If the time or a total is
+ * lower than in the newest sample, all earlier samples are dropped first; if
+ * there are TOP_SAMPLES, the oldest. */
 void top_view_stats(struct top_view *view, json_t *stats, int64_t now_ms);
 
 /* Appends the whole picture for a terminal, in ${rows} lines. */

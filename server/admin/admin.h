@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The routes for operators: health, metrics, the formal documents, the pages
- * that explain problems, and the admin routes.  The argument of the handlers is
- * the struct rest, as for all routes.
+ * The module admin: the routes for operators (health, metrics, /v1/admin), the
+ * public routes of pages (front page, formal documents, explanations of
+ * problems, and those of page/page.h), and the thread that evaluates the
+ * alerts.  The argument ${arg} of the handlers is the struct rest, as for all
+ * routes of the server.
  */
 #ifndef ADMIN_ADMIN_H
 #define ADMIN_ADMIN_H
@@ -37,15 +39,19 @@ struct admin_options {
 	bool (*ready)(void *arg, const char **ret_why);
 	void *ready_arg;
 
-	/* Called after an operator has pinned, unpinned, forgotten, blocked or
-	 * unblocked another server.  ${known} is the state after the change.
-	 * Thread: any.  May be NULL. */
+	/* Called after the commit of an operator's request to this node that
+	 * pins or unpins a key of another server, or forgets, blocks or
+	 * unblocks the server.  ${known} is the state of that server after the
+	 * change, and is valid until the function returns.  Thread: any.  May
+	 * be NULL. */
 	void (*peer_changed)(void *arg, const struct store_peer_known *known);
 	void *peer_changed_arg;
 
-	/* Returns how many other servers have a clock that is off.  If there
-	 * are any, sets ${ret_domain} (LIMIT_DOMAIN_LEN + 1 bytes) and
-	 * ${ret_ahead_ms} to those of the worst; negative: its clock is behind.
+	/* Returns the number of other servers whose clocks are found to differ
+	 * from this server's by more than a minute.  If it is not 0, sets
+	 * ${ret_domain} (LIMIT_DOMAIN_LEN + 1 bytes) to the server that differs
+	 * most, and ${ret_ahead_ms} to the milliseconds by which its clock is
+	 * ahead of this server's; negative: behind.  If it is 0, sets nothing.
 	 * Thread: reader.  May be NULL. */
 	size_t (*clocks_off)(
 	    void *arg, char *ret_domain, int64_t *ret_ahead_ms);

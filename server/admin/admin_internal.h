@@ -19,8 +19,9 @@ struct admin {
 	struct alert_thread *alert_thread; /* NULL: not started */
 };
 
-/* All statistics at one time, for GET /metrics and for the alerts.  Too large
- * for a stack. */
+/* The figures for GET /metrics and for the alerts: the gauges of the database,
+ * the statistics of the relay, the size of the write-ahead log, and readiness,
+ * read one right after the other.  Too large for a stack. */
 struct stats_snapshot {
 	struct gauges gauges;
 	struct relay_stats relay;
@@ -29,14 +30,16 @@ struct stats_snapshot {
 	bool ready;
 };
 
-/* Takes a snapshot, and updates the metrics that are counted outside of this
- * module.  Thread: reader. */
+/* Fills ${ret}, and brings the metrics that other modules count up to date,
+ * from ${ret}, the writer and the log.  After an error ${ret} is incomplete,
+ * and the metrics are unchanged.  Thread: reader. */
 enum rc stats_snapshot_take(struct admin *admin, struct db *db,
     struct stats_snapshot *ret, struct err *err) MUST_USE;
 
-/* Sets the message metrics to ${totals}, which the database stores, so counters
- * continue after a restart.  Only one thread may call this function at a time.
- */
+/* Copies ${totals} into the gauges of messages by state and into the counters
+ * of what has happened to messages.  The database stores the totals, so the
+ * counters continue after a restart.  Only one thread may call this function at
+ * a time; stats_snapshot_take() does so under the lock of struct admin. */
 void stats_snapshot_totals(
     struct metrics *metrics, const struct gauges_totals *totals);
 
@@ -46,14 +49,16 @@ void stats_snapshot_metrics_write(const struct admin *admin,
 
 struct alert_thread;
 
-/* Starts a thread that evaluates the alerts, first after
- * ${admin}->o.alert_interval_ms, and then always that long after the end of an
- * evaluation.  The evaluation itself runs on a reader's thread. */
+/* Starts a thread that has the alerts evaluated: first after
+ * ${admin}->o.alert_interval_ms, and then each time that interval after the end
+ * of the last evaluation.  The evaluation itself runs on a reader's thread.  If
+ * the readers have no room, or the figures cannot be read, this evaluation is
+ * left out.  After an error no thread is left, and *ret is not set. */
 enum rc alert_thread_start(
     struct admin *admin, struct alert_thread **ret, struct err *err) MUST_USE;
 
-/* Waits for the end of an evaluation under way, ends the thread and sets
- * *thread to NULL.  *thread may be NULL. */
+/* Waits for the end of an evaluation under way, ends the thread, frees *thread
+ * and sets it to NULL.  Does nothing if *thread is NULL. */
 void alert_thread_stop(struct alert_thread **thread);
 
 /* A file of docs/, which the build makes part of the program. */
@@ -65,8 +70,9 @@ struct document {
 extern const struct document document_openapi;
 extern const struct document document_asyncapi;
 
-/* Appends the kernel's metrics of this process as Prometheus text.  ${start_ms}
- * is the wall time of the start, in milliseconds since 1970. */
+/* Appends the processor time, the memory, the file descriptors and the start
+ * time of this process as Prometheus text.  ${start_ms} is the wall time of the
+ * start, in milliseconds since 1970. */
 void process_metrics_write(struct buf *b, int64_t start_ms);
 
 /* Returns the admin to which the route of ${call} belongs. */

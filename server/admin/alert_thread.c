@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The alert thread.  It lets a reader evaluate the alerts, waits for the end,
- * sleeps for alert_interval_ms and begins again.  So there is one evaluation at
- * a time, and none when the thread is freed.
+ * The alert thread.  It sleeps for alert_interval_ms, makes a reader's thread
+ * evaluate the alerts, waits until the evaluation has ended, and begins again.
+ * If the readers have no room, it sleeps for another interval.  So there is one
+ * evaluation at a time, and none when the struct alert_thread is freed.
  */
 #include <stdbool.h>
 #include <time.h>
@@ -79,8 +80,9 @@ run_alert_thread(void *arg)
 
 	lock_take(&t->lock);
 	while (!t->stopping) {
-		/* A condition variable waits by the machine's clock, not by the
-		 * clock of the options, which a test may replace. */
+		/* The condition variable waits on the system's monotonic clock.
+		 * So the deadline comes from clk_system(), not from the clock
+		 * of the options, which a test may replace. */
 		sleep_until(t,
 		    clk_mono_ms(clk_system()) + t->admin->o.alert_interval_ms);
 		if (t->stopping)

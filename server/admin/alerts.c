@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The alerts: each is a line of the table and a function that returns whether
- * its condition holds, and writes the reason for operators.  The monotonic
- * clock measures how long a condition has held.  The wall clock shows since
- * when an alert holds, and gives the age of a message that is being sent
- * (stuck_sending()).
+ * The alerts: each is a line of ALERTS_TABLE and a function that returns
+ * whether its condition holds, and writes the reason for operators.  The
+ * monotonic clock measures how long a condition has held.  The wall clock gives
+ * the time at which the condition began, for display, and the age of a message
+ * that is being sent (stuck_sending()); and check_clock() compares the two
+ * clocks.
  */
 #include "admin/alerts.h"
 #include "base/lock.h"
@@ -49,8 +50,8 @@ struct mark {
 	int64_t sent, retries, delivered, delivered_us;
 };
 
-/* A circuit breaker that is not closed, and when it was first seen so
- * (monotonic). */
+/* A destination whose circuit breaker is not closed.  since_ms: since when each
+ * evaluation has found the breaker not closed (monotonic). */
 struct open_breaker {
 	int64_t destination_id;
 	int64_t since_ms;
@@ -99,9 +100,11 @@ alerts_free(struct alerts *a)
 
 /* ---- the last hour ---- */
 
-/* Returns the numbers of ${now} minus those of the oldest mark (the sums at an
- * earlier time) of the last hour.  Adds ${now} as a mark at most once a minute,
- * however often the alerts are evaluated. */
+/* Returns the sums of ${now} minus those of the oldest mark (the sums at an
+ * earlier evaluation) that is kept and at most an hour old, and the average
+ * delivery time between the two.  Without such a mark, window_ms and the
+ * differences are 0.  Then stores ${now} as a mark, if the newest mark is at
+ * least a minute old. */
 static struct alerts_rates
 last_hour(struct alerts *a, const struct mark *now)
 {
@@ -220,8 +223,10 @@ retry_rate_high(const struct judging *j)
 	return (retries * 100 > all * ALERTS_RETRY_PERCENT);
 }
 
-/* Returns since when the breaker of the destination has been seen not closed;
- * ${now_ms} if it was closed (or not listed) at the last evaluation. */
+/* Called for a destination whose breaker is not closed now.  Returns since when
+ * the breaker has been seen not closed without a break (monotonic); ${now_ms}
+ * if the previous evaluation found it closed or did not list the
+ * destination. */
 static int64_t
 open_since(const struct alerts *a, int64_t destination_id, int64_t now_ms)
 {
@@ -432,8 +437,10 @@ judge(struct alerts *a, enum alert id, const struct judging *j)
 	}
 }
 
-/* Counts and logs a step of the wall clock of more than ALERTS_JUMP_MS since
- * the last evaluation, which makes ages and due times wrong. */
+/* Counts and logs a jump of the wall clock, which makes ages and due times
+ * wrong: the wall clock minus the monotonic clock has changed by more than
+ * ALERTS_JUMP_MS, up or down, since the previous evaluation.  The first
+ * evaluation only stores this difference. */
 static void
 check_clock(struct alerts *a, int64_t wall_ms, int64_t mono_ms)
 {

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The server's own alerts, for installations without Prometheus: those of
- * contrib/prometheus/alerts.yaml that are cheap to evaluate, evaluated from the
- * same gauges once per alert_interval_ms (the setting alert-interval, by
- * default a minute).  An alert is raised when its condition has held for the
+ * contrib/prometheus/alerts.yaml that are cheap to evaluate.  alert_thread.c
+ * has all of them evaluated together, each time alert_interval_ms (the setting
+ * alert-interval, by default a minute) after the end of the last evaluation.
+ * An alert is raised when its condition has held at each evaluation for the
  * time in the table, and cleared at the first evaluation at which the condition
  * does not hold.  Both are logged.
  *
- * This file only evaluates: it gets the gauges from the caller, and reads its
- * clock.  alert_thread.c decides when.
+ * The functions here read no database and start no thread: the caller passes
+ * the figures (struct alerts_input) to alerts_evaluate(), which reads only the
+ * clock.
  */
 #ifndef ADMIN_ALERTS_H
 #define ADMIN_ALERTS_H
@@ -24,9 +26,10 @@
 enum alert_severity { ALERT_WARNING, ALERT_ERROR, ALERT_CRITICAL };
 
 /* X(id, name, severity, hold in ms).  The name is that of the Prometheus alert
- * in lower case: relay_silent is TwinboxRelaySilent.  A hold of 0 raises the
- * alert at the first evaluation at which its condition holds.  Where the
- * condition itself compares an age, there is no further hold. */
+ * without "Twinbox", with lower case and underscores: relay_silent is
+ * TwinboxRelaySilent.  A hold of 0 raises the alert at the first evaluation at
+ * which its condition holds.  If the condition itself compares an age with a
+ * limit, the hold is 0. */
 #define ALERTS_TABLE(X)                                                        \
 	X(DEPTH_HIGH, "outbox_depth_high", ALERT_WARNING, 0)                   \
 	X(BACKLOG, "outbox_backlog", ALERT_WARNING, 5 * ALERTS_MINUTE_MS)      \
@@ -59,7 +62,9 @@ enum alert {
 #define ALERTS_BREAKER_MS (10 * ALERTS_MINUTE_MS)
 #define ALERTS_SILENT_MS 10000
 #define ALERTS_LOG_BYTES (256 << 20)
-/* A step of the wall clock that is larger than this counts as a jump. */
+/* The wall clock has jumped if the wall clock minus the monotonic clock has
+ * changed by more than this number of milliseconds, up or down, since the
+ * previous evaluation. */
 #define ALERTS_JUMP_MS 5000
 
 struct alerts;
@@ -82,8 +87,11 @@ struct alerts_input {
 	int64_t delivered_us; /* sum of METRIC_DELIVERY_SECONDS */
 };
 
-/* The deliveries, sent messages and retries of the last window_ms: at most an
- * hour, and less if the first evaluation was less than an hour ago. */
+/* The figures of the last window_ms before the last evaluation.  delivered
+ * counts the deliveries of this process; sent and retries come from the
+ * database, so they are those of all nodes.  window_ms is the age of the oldest
+ * sums that are kept and at most an hour old; it is 0 at the first
+ * evaluation. */
 struct alerts_rates {
 	int64_t window_ms;
 	int64_t delivered;
@@ -92,19 +100,22 @@ struct alerts_rates {
 	int64_t retries;
 };
 
-/* Makes alerts of which none is raised.  Keeps ${clk} and ${m}; ${m} may be
- * NULL.  Returns NULL if there is no memory. */
+/* Makes alerts of which none is raised.  Keeps the pointers ${clk}, which it
+ * reads at each evaluation, and ${m}, in which it counts jumps of the wall
+ * clock; ${m} may be NULL.  Returns NULL if there is no memory. */
 struct alerts *alerts_new(const struct clk *clk, struct metrics *m);
 
 /* Frees ${a}.  NULL is allowed. */
 void alerts_free(struct alerts *a);
 
-/* Evaluates all alerts, and logs those that are raised or cleared.  Also counts
- * and logs jumps of the wall clock.  Thread: one at a time. */
+/* Evaluates all alerts with the figures of ${input}, and logs those that become
+ * raised, or are cleared, by this evaluation.  Also counts and logs jumps of
+ * the wall clock.  Only one thread may call this function at a time. */
 void alerts_evaluate(struct alerts *a, const struct alerts_input *input);
 
-/* Appends the raised alerts as a JSON array of objects with name, severity,
- * since and text.  Thread: any. */
+/* Appends a JSON array with an object for each alert that is raised: its name
+ * and severity, the time since when its condition has held (since), and the
+ * reason at the last evaluation (text).  Thread: any. */
 void alerts_write(struct alerts *a, struct buf *out);
 
 /* Appends one gauge for each alert, 1 while it is raised, as Prometheus text.

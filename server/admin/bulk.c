@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Requeues or discards many dead letters: those of a list of ids, or the oldest
- * that match a filter.  They go to the writer in units of at most
- * OPERATOR_DEAD_LETTERS (100), one after the other, so that no other commit
- * waits for all of them.  The answer names those that were refused.
+ * Requeues or discards many dead letters: those of a list of ids, or, up to a
+ * limit, the open ones with the lowest ids that match a filter.  They go to the
+ * writer in units of at most OPERATOR_DEAD_LETTERS (100), one after the other,
+ * so that no other commit waits for all of them.  The answer gives the number
+ * of changed dead letters, and names those that were refused.  If a unit fails
+ * as a whole, the answer is an error, but earlier units stay committed.
  */
 #include <string.h>
 
@@ -175,9 +177,10 @@ is_done(const struct bulk_call *a)
 	return (a->ended || a->done >= a->limit || a->tried >= TRIED_MAX);
 }
 
-/* Finds the dead letters of the next unit, and submits the unit; without any,
- * reads on or ends.  Checks the operator's token and right first, because
- * either may be gone since the last unit. */
+/* Finds the dead letters of the next unit, and submits the unit.  If this step
+ * has found none, answers if the request is done (is_done()), else calls itself
+ * through a reader to search on.  First checks the operator's token and right,
+ * which may be gone since the last unit; if so, answers with 401 or 403. */
 static enum rc
 read_next(struct call *call, struct db *db, struct err *err)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Admin routes of destinations: their state, the number and the ages of the
- * rows that wait for them, and pause, resume and rate.
+ * Admin routes of destinations: the list, with the state and the backlog of
+ * each (the number and the ages of the outbox rows that wait for it), and
+ * changes: pause, resume, and the limit of the rate.
  */
 #include <string.h>
 
@@ -10,9 +11,9 @@
 #include "delivery/operator.h"
 
 #define NO_DESTINATION "there is no such destination"
-/* For each destination of a page of n destinations, at most BUDGET_PAGE / n
- * waiting rows are read.  This limit is raised to BUDGET_LEAST, or lowered to
- * BUDGET_ONE, if it is outside of these bounds. */
+/* The ages of a destination's backlog are computed from a limited number of its
+ * waiting rows: on a page of n destinations BUDGET_PAGE / n for each, but at
+ * least BUDGET_LEAST and at most BUDGET_ONE. */
 #define BUDGET_ONE 10000
 #define BUDGET_PAGE 50000
 #define BUDGET_LEAST 250
@@ -252,8 +253,11 @@ changed(struct unit *base)
 		call_read(&a->call, read_one);
 }
 
-/* Allocates the state of a request that changes the destination named in the
- * path.  Returns NULL if it has answered the request with an error. */
+/* Makes the state, in the request's memory, of a request that changes the
+ * destination named in the path, and prepares its unit for ${op}.  Does not
+ * check that there is such a destination: the unit does.  Returns NULL if the
+ * request was wrong or there is no memory; this function has then answered
+ * it. */
 static struct change_call *
 change_new(struct http_request *req, void *arg, enum operator_op op)
 {
@@ -304,8 +308,9 @@ admin_resume_post(struct http_request *req, void *arg)
 	(void)call_submit(&a->call, &a->unit.unit);
 }
 
-/* Reads the rate; null removes the limit.  Returns false if the rate is invalid
- * and the request has been answered with an error. */
+/* Reads ${rate}, a whole number of messages and receipts per second, into the
+ * unit; null (no limit) leaves the 0 there.  If ${rate} is neither null nor
+ * from 1 to 1000000, answers the request with an error and returns false. */
 static bool
 parse_rate(struct change_call *a, json_t *rate)
 {

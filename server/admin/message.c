@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A message as operators see it: its rows, each with its attempts and its
- * timeline in the order of events.
+ * Writes a message as operators see it, as JSON: its outbox rows, each with its
+ * attempts and with a timeline, the steps of the row in the order of their
+ * times.
  */
 #include <inttypes.h>
 #include <stdarg.h>

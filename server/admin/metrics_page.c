@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * GET /metrics: the counters of the process, the gauges of a snapshot, and the
- * kernel's metrics of the process, as Prometheus text.
+ * GET /metrics, as Prometheus text: all counters, gauges and histograms of
+ * struct metrics, brought up to date by a new snapshot of the statistics; the
+ * other gauges of the snapshot; and the figures of the process (process.c).
  */
 #include <stddef.h>
 

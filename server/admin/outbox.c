@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Admin routes of messages: the list, one message with all its rows, retry, and
- * discard.
+ * Admin routes of the outbox: the list of the outbox rows of messages; one
+ * message with its rows (admin_show()); and retry and discard of a message.
  */
 #include <string.h>
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Pages: the explanations of problems and the front page, as HTML for browsers
- * and as text for all other clients; and the formal documents.  A browser gets
- * the chat page as the front page, if it was built.
+ * and as text for all other clients; the formal documents; and the service
+ * worker of the chat page.  If the program was built with the chat page, a
+ * browser gets that page as the front page.
  */
 #include <string.h>
 
@@ -14,8 +15,9 @@
 #define TEXT_PLAIN "text/plain; charset=utf-8"
 #define PAGE_CSP "default-src 'none'; style-src 'unsafe-inline'"
 
-/* Returns true if the client names text/html, as browsers do.  curl and other
- * programs accept any type. */
+/* Returns true if the header Accept contains text/html, as that of browsers
+ * does.  Returns false for curl and other programs, whose Accept is absent, or
+ * allows any type without naming text/html. */
 static bool
 wants_html(struct http_request *req)
 {
@@ -24,8 +26,9 @@ wants_html(struct http_request *req)
 	return (accept != NULL && strcasestr(accept, "text/html") != NULL);
 }
 
-/* Answers with a document.  A browser gets it as text/plain, which browsers
- * display; they would save application/yaml as a file instead. */
+/* Answers with a formal document (OpenAPI or AsyncAPI), as application/yaml.  A
+ * browser gets it as text/plain, which browsers display; they would save
+ * application/yaml as a file instead. */
 static void
 answer_document(struct http_request *req, const struct document *document)
 {

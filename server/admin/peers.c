@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Admin routes of peers: other servers, their keys, and who has pinned or
- * blocked them.
+ * Admin routes of peers, that is other servers: the list, one peer with its
+ * keys and the names of the operators who have pinned a key or blocked the
+ * peer, and the changes: pin and unpin a key; forget, block and unblock a peer.
  */
 #include <string.h>
 
@@ -170,8 +171,10 @@ read_one(struct call *call, struct db *db, struct err *err)
 	return (rc);
 }
 
-/* Allocates the state of a request for operation ${op} on the peer named in the
- * path.  Returns NULL if it has answered the request with an error. */
+/* Makes the state, in the request's memory, of a request about the peer named
+ * in the path, and prepares its unit for ${op}.  Does not check that the peer
+ * is known.  Returns NULL if the request was wrong or there is no memory; this
+ * function has then answered it. */
 static struct peer_call *
 peer_new(struct http_request *req, void *arg, enum peer_op op)
 {

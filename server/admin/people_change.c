@@ -70,9 +70,9 @@ refuse_unknown(struct change_call *a, const char *name)
 
 /* ---- one-time passwords ---- */
 
-/* Answers with the one-time password, or with the refusal of the unit.  No
- * other answer contains the password.  Thread: sync, or the writer if the unit
- * was refused. */
+/* Answers with the one-time password, or, if the unit was refused or failed,
+ * with the refusal or an error.  No other answer contains the password, which
+ * is wiped from memory here.  Thread: sync or writer. */
 static void
 password_set(struct unit *base)
 {
@@ -116,8 +116,10 @@ make_password(struct pool_job *job)
 
 /* ---- the routes ---- */
 
-/* Finds the user, and hands the unit to the writer.  A one-time password is
- * hashed in the argon2 pool first. */
+/* Finds the user by name (404 if there is none), and hands the unit to the
+ * writer.  For a one-time password, hands the call to the argon2 pool instead:
+ * make_password() makes and hashes the password, and then hands the unit to the
+ * writer. */
 static enum rc
 find_user(struct call *call, struct db *db, struct err *err)
 {

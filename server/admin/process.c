@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The process metrics that the client libraries of Prometheus export: processor
- * time, memory, file descriptors, start time.
+ * The process metrics, with the names that the client libraries of Prometheus
+ * use: processor time, resident memory, file descriptors (open, and the limit),
+ * start time.
  */
 #include <dirent.h>
 #include <fcntl.h>

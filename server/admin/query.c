@@ -77,9 +77,9 @@ admin_resolve(struct call *call, struct db *db, const struct admin_names *names,
 		rc = inspect_destination(
 		    db, destination, on_row_destination, ret_destination, err);
 		if (rc == RC_NOT_FOUND) {
-			/* refuse_name() has answered the request, so its
-			 * memory, which may hold *ret_destination, may be freed
-			 * already.  Do not touch it. */
+			/* refuse_name() answers the request.  After that, the
+			 * request's memory, in which *ret_destination may lie,
+			 * may be freed: do not touch it. */
 			refuse_name(call, names, "destination", destination);
 			return (rc);
 		}

@@ -42,8 +42,10 @@ add_parameter(struct buf *b, const char *name, const char *value)
 	add_encoded(b, value);
 }
 
-/* Adds a parameter of the request to the link, except the cursor.  The names of
- * parameters have been checked, so they need no escapes. */
+/* Called for each query parameter of the request: adds it to the link to the
+ * next page, except the cursor, whose new value add_link() adds.
+ * call_query_check() has checked the names, so only values need escapes.
+ * Returns false, which ends the calls, if there is no memory. */
 static bool
 link_parameter(void *arg, const char *name, const char *value)
 {

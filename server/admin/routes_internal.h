@@ -11,9 +11,10 @@
 #include "inspect/inspect.h"
 #include "rest/call.h"
 
-/* A message is stuck if it has been in the state `sending` for more than
- * ADMIN_STUCK_MS.  It is near its failure if it has at most ADMIN_NEAR_FAILURE
- * retries left (R371 and R373 of docs/requirements.md). */
+/* An outbox row is stuck if it has been in the state `sending` for
+ * ADMIN_STUCK_MS or longer.  It is near its failure if it is pending or being
+ * sent, was retried, and has at most ADMIN_NEAR_FAILURE retries left (R371 and
+ * R373 of docs/requirements.md). */
 #define ADMIN_STUCK_MS (30 * 60 * INT64_C(1000))
 #define ADMIN_NEAR_FAILURE 3
 /* The most attempts, and the most dead letters, that are shown of one row. */
@@ -25,12 +26,13 @@
 /* Functions that return false have refused the request and answered it. */
 
 /* Reads the query parameter ${name} ("before" or "after"): the value of "next"
- * in the previous page.  *ret is ${otherwise} if the parameter is absent. */
+ * in the previous page.  If it is absent, sets *ret to ${otherwise} and returns
+ * true.  If it is not a number, answers 400 and returns false. */
 bool admin_query_cursor(
     struct call *call, const char *name, int64_t otherwise, int64_t *ret);
 
-/* Reads the number ${name} in the path.  If it is not a number, the answer is
- * 404 with the detail ${what}. */
+/* Reads the number ${name} in the path.  If it is not a number, answers 404
+ * with the detail ${what}, and returns false. */
 bool admin_path_number(
     struct call *call, const char *name, const char *what, int64_t *ret);
 
@@ -40,10 +42,11 @@ struct admin_names {
 	bool in_body; /* members of "filter", not parameters */
 };
 
-/* Finds the ids of ${names}.  If no sender is given, *ret_sender is 0.  If no
- * destination is given, or "*" (all destinations), *ret_destination is -1.
- * RC_NOT_FOUND: a name is unknown, and the request has been answered.  Thread:
- * reader. */
+/* Finds the ids of the sender and of the destination in ${names}.  If no sender
+ * is given, *ret_sender is 0.  If no destination is given, or "*" (all
+ * destinations), *ret_destination is -1.  RC_NOT_FOUND: a name is unknown, and
+ * the request has been answered, so the call may be freed already.  After any
+ * other error the request is not answered.  Thread: reader. */
 enum rc admin_resolve(struct call *call, struct db *db,
     const struct admin_names *names, int64_t *ret_sender,
     int64_t *ret_destination, struct err *err) MUST_USE;
@@ -52,8 +55,9 @@ enum rc admin_resolve(struct call *call, struct db *db,
 #define ADMIN_REASONS                                                          \
 	"max_retries, rejected, expired, poison, discarded or too_large"
 
-/* Copies the ${n} bytes of ${text} to ${ret}.  Returns false if they are not
- * one of ADMIN_REASONS; the caller then answers the request. */
+/* Copies the ${n} bytes of ${text}, and a NUL, to ${ret}.  Returns false if the
+ * text is not one of the words of ADMIN_REASONS, or does not fit; does not
+ * answer the request, so the caller must do so. */
 bool admin_reason_read(
     const char *text, size_t n, char ret[INSPECT_REASON_SIZE]);
 
@@ -64,14 +68,16 @@ struct admin_dead_query {
 };
 
 /* Reads the query parameters reason, sender, destination and resolved (without
- * "resolved", only open dead letters are listed).  Does not look up the ids of
- * the names; admin_resolve() does. */
+ * "resolved", only open dead letters are listed) into ${ret}, which must be
+ * zeroed.  Does not look up the ids of the names; admin_resolve() does.  If a
+ * parameter is wrong, answers 400 and returns false. */
 bool admin_dead_query(struct call *call, struct admin_dead_query *ret);
 
 /* ---- answers (render.c) ---- */
 
-/* End a list: add the member "next" and a Link header to the page with the
- * parameter ${cursor} = ${next} and the other parameters of this request.  If
+/* End a list: append the member "next" to ${b}, and add a header Link to the
+ * answer.  The link points to the next page: the path of this request, with
+ * ${cursor} = ${next} and the other query parameters of this request.  If
  * ${next} is 0 or NULL, there is no next page: "next" is null, and there is no
  * header. */
 void admin_next(
@@ -79,10 +85,12 @@ void admin_next(
 void admin_next_text(
     struct call *call, struct buf *b, const char *cursor, const char *next);
 
-/* A list, which is answered as {"${name}":[…],"next":…}.  ${cursor} is the
- * parameter for the next page.  ${rows} appends the objects of a page, and sets
- * *ret_next to the cursor of the next page, or to 0.  If it returns
- * RC_NOT_FOUND, a name is unknown, and the request has been answered. */
+/* A list, which is answered as {"${name}":[…],"next":…}.  ${cursor} is the name
+ * of the query parameter for the next page.  ${rows} appends the objects of a
+ * page to ${b}, and sets *ret_next to the value of the cursor for the next
+ * page, or to 0 if this is the last.  If ${rows} returns RC_NOT_FOUND, a name
+ * is unknown, and ${rows} has answered the request; after any other error it
+ * has not. */
 struct admin_list {
 	const char *name, *cursor;
 	enum rc (*rows)(struct call *call, struct db *db, struct buf *b,
@@ -104,9 +112,10 @@ void admin_row_members(
 /* Writes a dead letter as an object. */
 void admin_dead_letter(struct buf *b, const struct inspect_dead_letter *dead);
 
-/* Writes message ${id} without its text, and at most 256 of its rows with their
- * attempts and timelines, as an object (message.c).  RC_NOT_FOUND: there is no
- * such message.  Thread: reader. */
+/* Appends message ${id} to ${b} as an object: without its text, with at most
+ * 256 of its outbox rows, each with its attempts and its timeline (message.c).
+ * RC_NOT_FOUND: there is no such message.  After any error ${b} is incomplete.
+ * Does not answer the request.  Thread: reader. */
 enum rc admin_show(struct db *db, const struct uuid *id, struct buf *b,
     struct err *err) MUST_USE;
 

@@ -8,9 +8,11 @@
 #include "api/api_internal.h"
 #include "base/mem.h"
 
-/* The limit of new users of one network, where registration is open: the rate
- * in users per second, and the burst.  A school class (50) may register at
- * once; a script that would fill the table of users is slowed down. */
+/* The limit on registrations from one network (an IPv4 address, or the /64 of
+ * an IPv6 address), where registration is open: a token bucket with this rate,
+ * in users per second, and this burst, in users.  A school class of 50 may
+ * register at once; after that one user in 6 s may, which slows down a script
+ * that would fill the table of users. */
 #define NETWORK_REGISTRATIONS_RATE (1.0 / 6)
 #define NETWORK_REGISTRATIONS_BURST 50
 /* New users of all networks together: the burst is worth this many minutes. */
@@ -75,9 +77,11 @@ api_not_implemented(struct http_request *req, void *arg)
 		    http_path(req));
 }
 
-/* A route of the API contract (docs/openapi.yaml) that a later version will
- * serve.  A caller who may not use the route gets 401 or 403, as it will answer
- * then, and not 501. */
+/* An entry of the table for a route of the API contract (docs/openapi.yaml)
+ * that only a later version will serve: its handler answers 501.  Authorization
+ * comes first, as it will when the route is served: a request without a valid
+ * token gets 401, and on a route of NOT_IMPLEMENTED_ADMIN() a user who is not
+ * an administrator gets 403. */
 #define NOT_IMPLEMENTED(method, path)                                          \
 	{                                                                      \
 		method, path, api_not_implemented, HTTP_ANY_BODY               \

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The REST routes of the chat, one file per resource.  A handler parses its
- * request and submits a unit of work, a read job, a long-poll or a password
- * job, which is embedded in the request's memory.  The request is answered when
- * this work has ended.
+ * request, and either answers at once, for example with a refusal, or submits a
+ * unit of work, a read job, a long-poll or a password job (argon2), which is
+ * embedded in the request's memory and runs in another thread.  When this work
+ * has ended, it answers the request or submits the next: a log-in needs a read
+ * job, then a password job, then a unit.
  */
 #ifndef API_API_H
 #define API_API_H
@@ -29,8 +31,9 @@ struct api_options {
 	struct readers *readers;
 	struct auth *auth;
 	const char *epoch;
-	/* Becomes true when the epoch of the database is no longer ${epoch};
-	 * the server then restarts.  May be NULL. */
+	/* Points to a flag that another thread sets to true when the epoch of
+	 * the database is no longer ${epoch}; the server then restarts.
+	 * NULL: treated like a flag that stays false. */
 	const atomic_bool *epoch_changed;
 	const char *domain;
 	const char *version;
@@ -49,9 +52,10 @@ enum rc api_new(const struct api_options *options, struct api **ret,
 /* Frees ${api}.  No request may enter any more.  NULL is allowed. */
 void api_free(struct api *api);
 
-/* Returns the table of routes for http_options; an entry with method NULL ends
- * it.  The handlers expect the struct rest as their argument, and the struct
- * api as the module of their routes (struct http_routes). */
+/* Returns the static table of the routes, for the member list of a struct
+ * http_routes; an entry with method NULL ends the table.  The member module of
+ * that struct must be the struct api, and the argument of the handlers
+ * (http_options.route_arg) must be the struct rest. */
 const struct http_route *api_routes(void);
 
 #endif

@@ -27,16 +27,19 @@ struct account_call {
 	bool attempt_counted; /* as failed; can still be taken back */
 };
 
-/* A required member of a body, of ${min} to ${max} bytes.  Both are 0 if the
- * handler checks the length. */
+/* A row of the table for call_body(): the body must have the member ${text}, a
+ * string of ${min} to ${max} bytes, which is read into the struct span at
+ * ${at}.  If ${min} and ${max} are 0, call_body() accepts any length, and the
+ * handler must check it. */
 #define REQUIRED_TEXT(text, min, max, at)                                      \
 	{                                                                      \
 		.name = (text), .type = WIRE_SPAN, .required = true,           \
 		.min_len = (min), .max_len = (max), .ret = (at)                \
 	}
 
-/* Makes a call, and refuses the request if it has a query parameter.  Returns
- * NULL if the request has been answered. */
+/* Makes the call of ${req}, which is freed with the request.  Returns NULL if
+ * the request has been answered: it has a query parameter, of which these
+ * routes take none, or there is no memory. */
 static struct account_call *
 account_call_new(struct rest *rest, struct http_request *req)
 {
@@ -87,9 +90,9 @@ submit_unit(struct account_call *a, void (*finish)(struct unit *base))
 	(void)call_submit(&a->call, &a->unit.unit);
 }
 
-/* Refuses ${password} if it is weak for a user called a->name
- * (account_password_weak()).  Returns false if the request has been answered.
- */
+/* Returns true if ${password} differs from the name a->name, ignoring case
+ * (account_password_weak()).  If not, answers the request with 400, where
+ * ${pointer} names the password's member of the body, and returns false. */
 static bool
 password_fits(
     struct account_call *a, const char *pointer, const struct span *password)
@@ -105,8 +108,9 @@ password_fits(
 
 /* ---- registering ---- */
 
-/* Refuses a->name unless a new user may have it.  Returns false if the request
- * has been answered. */
+/* Returns true if a->name has the form of a new user's name and is not reserved
+ * for the operator.  If not, answers the request and returns false.  Does not
+ * check whether the name is taken: the unit does (ACCOUNT_ADD). */
 static bool
 name_fits(struct account_call *a)
 {
@@ -125,8 +129,9 @@ name_fits(struct account_call *a)
 }
 
 /* Takes one registration from the limit of the client's network and one from
- * the limit of all networks.  Returns false if the request has been answered.
- */
+ * the limit of all networks; a limit that is NULL always allows it.  If one of
+ * them is used up, takes none from either, answers the request with 429, and
+ * returns false. */
 static bool
 may_register(struct account_call *a)
 {
@@ -228,9 +233,12 @@ api_users_post(struct http_request *req, void *arg)
 
 /* ---- the login throttle ---- */
 
-/* Takes back the attempt of ${a} if it is counted as failed.  ${right}: the
- * password was right, and the throttle remembers the network as known for this
- * name; false: the password was not verified, and nothing is remembered. */
+/* If a->attempt_counted is true, takes back the attempt, which the throttle
+ * then no longer counts as failed, and clears the flag.  Otherwise does
+ * nothing: the flag is also false after a wrong password, for which the attempt
+ * stays counted.  ${right}: the password was right, and the throttle remembers
+ * the network as known for this name; false: the password was not verified, and
+ * nothing is remembered. */
 static void
 end_attempt(struct account_call *a, bool right)
 {
@@ -242,9 +250,9 @@ end_attempt(struct account_call *a, bool right)
 	a->attempt_counted = false;
 }
 
-/* Called when the request is freed.  If an attempt can still be taken back, its
- * password was never verified, for example because the store failed or a queue
- * was full. */
+/* Called when the request is freed.  Takes back the attempt if it still can be
+ * taken back (attempt_counted): its password was never verified, for example
+ * because the store failed or a queue was full. */
 static void
 drop_attempt(void *arg)
 {
@@ -252,9 +260,11 @@ drop_attempt(void *arg)
 	end_attempt(arg, false);
 }
 
-/* Counts the log-in as failed before the password is verified, so that parallel
- * attempts cannot exceed the limit.  Returns false if the request has been
- * answered. */
+/* Makes the throttle count an attempt as failed before the password is
+ * verified, so that parallel attempts cannot exceed its limits.  If the
+ * password is then never verified, drop_attempt() takes the attempt back.
+ * Returns false, with no attempt counted, if the request has been answered:
+ * with 429 if a limit is exceeded, with PROBLEM_BUSY if there is no memory. */
 static bool
 begin_attempt(struct account_call *a)
 {
@@ -280,11 +290,12 @@ begin_attempt(struct account_call *a)
 	return (false);
 }
 
-/* Verifies a->password.  RC_OK: it is the stored password.  RC_DENIED: it is
- * not, and the attempt stays counted as failed.  Another error: it was not
- * verified.  The attempt is taken back except on RC_DENIED.  A user who is
- * unknown, disabled or without a password costs the same time.  Thread: argon2.
- */
+/* Verifies a->password against the stored hash, a->unit.verified.  RC_OK: the
+ * password is right.  RC_DENIED: it is wrong, and the attempt stays counted as
+ * failed.  Another error: it was not verified.  Takes the attempt back unless
+ * the result is RC_DENIED.  If the hash is "", because the user is unknown,
+ * disabled or without a password, any password counts as wrong, after the same
+ * work and time as with a hash.  Thread: argon2. */
 static enum rc
 verify_password(struct account_call *a, struct err *err)
 {
@@ -327,7 +338,8 @@ logged_in(struct unit *base)
 	char device[UUID_TEXT_LEN + 1];
 	struct buf b = BUF_INIT;
 
-	/* argon2 has accepted the password, but the unit has refused it: the
+	/* Count and log this as a refused log-in, like a wrong password: argon2
+	 * has accepted the password, but the unit has refused it with 401.  The
 	 * password was replaced or its user was disabled in the meantime, or it
 	 * is a one-time password that has been used or has expired. */
 	if (u->unit.rc == RC_OK && problem_status(u->refusal.problem) == 401)

@@ -14,8 +14,9 @@
 
 /* ---- members ---- */
 
-/* The members of a conversation.  ids and names have only the first two
- * members; a direct conversation has no others. */
+/* The members of a conversation.  n counts all of them, but ids and names hold
+ * only the first two, by ascending user id: a direct conversation has one or
+ * two members, and for a group ids and names are not used. */
 struct members {
 	struct buf *out; /* gets the members as JSON; NULL: no JSON */
 	int n;
@@ -45,9 +46,10 @@ on_row_member(void *arg, const struct store_participant *p, struct err *err)
 	return (RC_OK);
 }
 
-/* Returns the name of the member who receives the messages of ${sender_id}, or
- * NULL in a group.  A conversation with oneself has one member, who is sender
- * and recipient. */
+/* Returns the name, borrowed from ${m}, of the member who receives the messages
+ * of ${sender_id} in a direct conversation.  Returns NULL in a group (${direct}
+ * is false), or if ${m} does not have one or two members.  A conversation with
+ * oneself has one member, who is sender and recipient. */
 static const char *
 recipient_of(const struct members *m, bool direct, int64_t sender_id)
 {
@@ -196,9 +198,10 @@ list_answer(struct conversations_call *a, struct showing *s)
 	call_json_tagged(&a->call, 200, s->out);
 }
 
-/* Reads a page in the order by creation, newest first.  RC_NOT_FOUND: the
- * cursor is not a conversation of the caller.  RC_LIMIT: the page is full, and
- * more conversations follow. */
+/* Appends one page of the user's conversations to s->out, the one that was
+ * created last first; with a->has_after, those after the conversation a->id.
+ * RC_OK: this is the last page.  RC_LIMIT: the page is full, and more
+ * conversations follow.  RC_NOT_FOUND: the user is not a member of a->id. */
 static enum rc
 list_created(struct conversations_call *a, struct showing *s, struct err *err)
 {
@@ -260,8 +263,10 @@ read_order(struct conversations_call *a)
 	return (false);
 }
 
-/* Reads the parameter after for the order by activity.  Returns false if the
- * request has been answered. */
+/* Reads the parameter after, in the order by activity a cursor "last_at:id",
+ * into a->at and a->id.  If it is absent, the list begins with the conversation
+ * that was active last.  Returns false if the request has been answered,
+ * because the parameter is not such a cursor. */
 static bool
 read_recent_cursor(struct conversations_call *a)
 {

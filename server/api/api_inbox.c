@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading the inbox: pages after a cursor, with long-poll; one event; unread
- * counts.  Nothing here changes a cursor or a watermark.
+ * The routes that read the inbox: GET /v1/inbox (a page of the events after a
+ * cursor, with long-poll), GET /v1/inbox/{seq} (one event) and GET
+ * /v1/inbox/unread (the numbers of unread messages).  They change no watermark:
+ * returning an event neither acks it nor marks its message as read.  A GET
+ * /v1/inbox that asks for a stream is handled in api_stream.c.
  */
 #include <inttypes.h>
 #include <string.h>

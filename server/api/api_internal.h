@@ -49,13 +49,16 @@ api_outbox_of(const struct call *call)
 
 struct store_history;
 
-/* Writes a message as a history and GET /v1/messages/{id} show it; wire_event()
- * writes the events of an inbox.  ${to} is NULL in groups. */
+/* Appends a message to ${b} as a JSON object, as a history and GET
+ * /v1/messages/{id} show it; wire_event() writes the events of an inbox.
+ * ${reader_id}: the user who asks, for the member "own".  ${to}: the
+ * recipient's name; NULL in a group, which is written as null. */
 void render_history(struct buf *b, const struct store_history *m,
     const struct uuid *conversation, int64_t reader_id, const char *to);
 
-/* Writes the last message of a conversation as the list of conversations shows
- * it: its text is cut to at most LIMIT_PREVIEW_BYTES. */
+/* Appends ${m}, the last message of a conversation, to ${b} as a JSON object,
+ * as the list of conversations and a single conversation show it: its text is
+ * cut to at most LIMIT_PREVIEW_BYTES, between two characters. */
 void render_preview(
     struct buf *b, const struct store_history *m, int64_t reader_id);
 
@@ -73,21 +76,25 @@ struct login_attempt {
 struct login_throttle *login_throttle_new(void);
 void login_throttle_free(struct login_throttle *throttle);
 
-/* Counts an attempt to log in as ${name} from the address ${peer}, as failed
- * until login_throttle_end() takes it back.  Fills ${ret} for that.  There are
- * limits for the name from the network of ${peer}, for this network with all
- * names, and for the name from all networks that are not known for it.  Returns
- * false, and counts nothing, if one of them is exceeded; another attempt is
- * allowed after *ret_wait_s seconds at the earliest.  ${now_ms} is monotonic.
- * Thread: any. */
+/* Counts an attempt to verify a password of ${name} from the address ${peer} as
+ * failed, until login_throttle_end() takes it back; fills ${ret} for that call.
+ * The attempt takes a token from each of these buckets, which refill with time:
+ * that of the name in the network of ${peer}, that of this network for all
+ * names and, unless this network is known for the name, that of the name in all
+ * networks that are not known for it.  If one of them is empty, takes no token
+ * from any, sets *ret_wait_s, and returns false; another attempt is allowed
+ * after *ret_wait_s seconds at the earliest, and there is nothing to take back.
+ * ${now_ms} is monotonic.  Thread: any. */
 bool login_throttle_begin(struct login_throttle *throttle,
     const struct span *name, const char *peer, int64_t now_ms,
     struct login_attempt *ret, int *ret_wait_s);
 
-/* Takes back ${attempt}, which is then no longer counted as failed.  ${right}:
- * the password was right, and the throttle remembers the network as known for
- * this name, until another pair of name and network takes the place in its
- * table.  False: the password was not verified.  Thread: any. */
+/* Takes back ${attempt}, which login_throttle_begin() has counted: it is then
+ * no longer counted as failed.  Call this once for an attempt, but not if the
+ * password was wrong.  ${right}: the password was right, and the throttle
+ * remembers the network as known for this name, until another pair of name and
+ * network takes the place in its table.  False: the password was not verified.
+ * Thread: any. */
 void login_throttle_end(struct login_throttle *throttle,
     const struct login_attempt *attempt, bool right, int64_t now_ms);
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Acks and reads: ack says that this device has the events up to a seq, read
- * says that a person has seen messages.
+ * POST /v1/inbox/ack and POST /v1/inbox/read.  An ack says that the device that
+ * sends the request has all events of its user's inbox up to a seq.  A read
+ * says that the user has seen messages; if it names a seq of the inbox, it is
+ * an ack up to this seq as well.
  */
 #include <stdio.h>
 
@@ -141,9 +143,11 @@ parse_ids(struct read_call *a, json_t *ids)
 	return (true);
 }
 
-/* Finds out by what the body names the messages that were read: by a seq of the
- * inbox, by a place in a conversation, or by a list of ids.  Returns false if
- * the request has been answered. */
+/* Sets the form of a->unit and the members that belong to it.  The body must
+ * name the messages that were read in exactly one of three ways: all up to a
+ * seq of the inbox, all up to a conversation_seq in one conversation, or a list
+ * of message ids.  If it does not, or the list is not valid, answers the
+ * request and returns false. */
 static bool
 parse_form(struct read_call *a, const struct read_body *body)
 {

@@ -96,8 +96,11 @@ submit_send(struct send_call *s)
 	call_refuse(&s->call, &r);
 }
 
-/* Sends the draft of ${s}->send.  ${is_text}: the body of the request is the
- * message's text and not JSON, so a refusal has no pointer to a member. */
+/* Makes the unit of work from the draft of ${s}->send and submits it to the
+ * writer; send_finish() answers the request.  If that fails, answers at once.
+ * In either case the request, and ${s} in it, may be freed when this function
+ * returns.  ${is_text}: the body of the request is the message's text and not
+ * JSON, so a refusal has no pointer to a member. */
 static void
 send_start(struct send_call *s, bool is_text)
 {
@@ -276,9 +279,9 @@ array_finish(struct unit *base)
 	array_count(a);
 }
 
-/* Reads all items of the array.  One malformed item refuses the whole array,
- * before any message is sent.  Returns false if the request has been answered.
- */
+/* Reads all items of the array into their drafts.  If one item is malformed, or
+ * has neither an id nor a key, answers the request with a refusal of the whole
+ * array, before any message is sent, and returns false. */
 static bool
 array_parse(struct array_call *a, struct wire_doc *doc)
 {
@@ -437,9 +440,11 @@ option(struct http_request *req, const char *param, const char *header)
 	return (s);
 }
 
-/* Returns the option priority.  Browsers send a header Priority of their own,
- * in the syntax of RFC 9218 ("u=1, i"), which has another meaning: such a value
- * is ignored. */
+/* Returns the option priority: the query parameter, or else the header
+ * X-Priority, or else the header Priority; p is NULL if there is none.
+ * Browsers send a header Priority of their own, in the syntax of RFC 9218
+ * ("u=1, i"), which has another meaning: a value of this header with a "=", or
+ * "i" alone, is ignored. */
 static struct span
 option_priority(struct http_request *req)
 {
@@ -454,9 +459,11 @@ option_priority(struct http_request *req)
 	return (s);
 }
 
-/* Returns the content type of the text: the option, or else the Content-Type of
- * the body.  curl sends application/x-www-form-urlencoded for every text, so
- * that type counts as none. */
+/* Returns the content type of the text: the option (the query parameter
+ * content_type or the header X-Content-Type), or else the header Content-Type
+ * without its parameters; p is NULL if there is none.  curl sends the
+ * Content-Type application/x-www-form-urlencoded for every text, so in that
+ * header this type counts as none. */
 static struct span
 option_content_type(struct http_request *req)
 {
@@ -470,8 +477,10 @@ option_content_type(struct http_request *req)
 	return (s);
 }
 
-/* Reads the options that are times or ids.  Returns false if the request has
- * been answered. */
+/* Reads the options in, deliver_at, expires_in, id and reply_to of POST /v1/to
+ * into the draft; an absent option leaves its member unchanged.  If one of them
+ * is not valid, or both in and deliver_at are given, answers the request with
+ * 400 and returns false. */
 static bool
 text_numbers(struct send_call *s)
 {
@@ -492,9 +501,10 @@ text_numbers(struct send_call *s)
 	} else if (in.p != NULL && ms > 0) {
 		if (ms > MESSAGE_EXPIRES_IN_MAX_MS)
 			bad = "\"in\" is at most 366 days";
-		/* The fingerprint of the message is made from this duration and
-		 * not from deliver_at_ms.  A request that is repeated later is
-		 * therefore the same message. */
+		/* The fingerprint of the message is made from deliver_in_ms and
+		 * not from deliver_at_ms, which depends on the time of the
+		 * request.  A request that is repeated later with the same id
+		 * or key therefore counts as the same message. */
 		d->deliver_in_ms = ms;
 		d->deliver_at_ms = clk_wall_ms(api_of(&s->call)->o.clk) + ms;
 	} else if (at.p != NULL &&

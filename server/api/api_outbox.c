@@ -65,8 +65,9 @@ add_step(struct buf *b, const char *state, int64_t at)
 	buf_addc(b, '}');
 }
 
-/* Writes the entry with one more member: the timeline of the states that it has
- * reached. */
+/* Writes the entry as JSON with one more member, the timeline: the times at
+ * which the entry became pending and, as far as it did, sent, acked and read
+ * (all_at()), and at which it failed, expired or was canceled. */
 static void
 add_with_timeline(struct buf *b, const struct entry_view *e)
 {
@@ -114,10 +115,11 @@ struct entry_poll {
 	char was[CALL_ETAG_SIZE]; /* the client's ETag; "": not known */
 };
 
-/* Sets *ret_found if there is no such entry, or if it differs from what the
- * client has; a request with `wait` is answered then.  The client has the
- * version that the ETag in If-None-Match names, or else the version that the
- * first query has read. */
+/* Reads the entry into p->body.  Sets *ret_found to true, which ends the wait
+ * of a request with `wait`, if there is no such entry, if it differs from the
+ * version that the client has, or if there is no memory; else to false.  The
+ * client has the version that the ETag in If-None-Match names or, without this
+ * header, the version that the first query has read. */
 static enum rc
 query_entry(struct poll *poll, struct db *db, bool *ret_found, struct err *err)
 {
@@ -391,8 +393,10 @@ on_row_mid(void *arg, const struct entry_view *e, int64_t mid, struct err *err)
 	return (RC_OK);
 }
 
-/* Reads entries until the page is full, there are no more, or SCAN_MAX entries
- * have been read. */
+/* Reads the sender's entries below a->last_mid, the newest first, and writes
+ * those that match the filter to a->out, until the page is full, there are no
+ * more, or SCAN_MAX entries have been read.  Sets a->more to true if further
+ * entries may follow. */
 static enum rc
 list_read(struct list_call *a, struct db *db, struct err *err)
 {
@@ -461,9 +465,10 @@ read_list(struct call *call, struct db *db, struct err *err)
 	return (rc);
 }
 
-/* Reads the parameter state, which is a state of an outbox entry or one of the
- * labels scheduled, retrying and read.  Returns false if the request has been
- * answered. */
+/* Reads the parameter state, by which the list is filtered: into a->state a
+ * state of an outbox entry, or into a->label one of scheduled, retrying and
+ * read.  If it is absent, all entries match; with another value answers the
+ * request with 400 and returns false. */
 static bool
 parse_state(struct list_call *a)
 {

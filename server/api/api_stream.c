@@ -26,7 +26,8 @@
 #include "rest/stream.h"
 #include "store/inbox.h"
 
-/* A piece of the answer ends with the event that reaches this many bytes.  With
+/* A piece of the answer that has reached this number of bytes gets no further
+ * event; a shorter piece is sent, too, when there are no more events.  With
  * larger pieces more events would wait in memory for a client that does not
  * read. */
 #define PIECE_BYTES 16384
@@ -64,8 +65,10 @@ add_welcome(struct buf *b, const char *epoch, const struct inbox_cursor *c)
 	buf_adds(b, "}\n\n");
 }
 
-/* Writes one event.  One line of data is enough: wire_event() writes no line
- * breaks, and escapes those in texts. */
+/* Appends one event to the current piece, and moves the cursor to it.
+ * RC_LIMIT: the piece has PIECE_BYTES already, and the event was left for the
+ * next piece.  One line of data is enough: wire_event() writes no line breaks,
+ * and escapes those in texts. */
 static enum rc
 add_event(void *arg, const struct event_view *e, struct err *err)
 {
@@ -166,10 +169,11 @@ epoch_changed(const struct inbox_stream *s)
 	    api->o.epoch_changed != NULL && atomic_load(api->o.epoch_changed));
 }
 
-/* Sends the last piece of the stream; ${detail} may be "".  If the epoch of the
- * database has changed, the piece has only the reason "epoch", in place of
- * ${reason} and the events that were read: these may belong to either epoch,
- * and a query that failed has failed because of the change. */
+/* Sends the last piece of the stream: the events in s->b, and then the event
+ * end with ${reason} and ${detail} ("": no detail).  If the epoch of the
+ * database has changed, the piece has only the event end with the reason
+ * "epoch": the events in s->b may belong to either epoch, and if a query has
+ * failed, the change may be the cause. */
 static void
 give_end(struct inbox_stream *s, const char *reason, const char *detail)
 {
@@ -205,8 +209,9 @@ answer_next(struct poll *poll)
 	}
 }
 
-/* Called after the first query.  Refuses the request if its cursor is refused;
- * otherwise begins the answer with the first piece of the stream. */
+/* Called when the first query has succeeded; if it fails, poll.c answers the
+ * request.  Refuses the request if the query has refused its cursor; otherwise
+ * begins the answer with the first piece of the stream. */
 static void
 answer_first(struct poll *poll)
 {

@@ -101,9 +101,10 @@ api_token_delete(struct http_request *req, void *arg)
 	(void)call_submit(&a->call, &a->unit.unit);
 }
 
-/* Reads the parameter all into *ret; it is false if absent.  true: revoke the
- * device that sends the request as well, and not only the user's other devices.
- * Returns false if the request has been answered. */
+/* Sets *ret to the query parameter all; false if the parameter is absent.  If
+ * *ret is true, the device that sends the request is to be revoked as well, and
+ * not only the user's other devices.  If the parameter is neither "true" nor
+ * "false", answers the request with 400 and returns false. */
 static bool
 parse_all(struct call *call, bool *ret)
 {

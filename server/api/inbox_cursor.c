@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Cursors of an inbox: reads them from a request, and checks them against the
- * counters of the inbox.
+ * Cursors of an inbox: reads them from a request, or sets the place where a
+ * request without a cursor begins, and checks them against this node's epoch
+ * and the counters of the inbox (its head and its oldest event).
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -44,20 +45,22 @@ refuse_cursor(const struct call *call, struct inbox_cursor *c, const char *why)
 	(void)snprintf(r->epoch, sizeof(r->epoch), "%s", api_of(call)->o.epoch);
 }
 
-/* Checks the cursor ${c} against the head and the oldest event of the inbox
- * (${c}->counter), which were read in the same snapshot as the events.  Sets
- * ${c}->refusal if the cursor is refused.  ${shared}: several nodes use the
- * database, so a cursor of the current epoch that lies beyond the head is
- * refused with PROBLEM_BUSY, not with PROBLEM_CURSOR_EXPIRED: this node may not
- * see the newest events yet. */
+/* Checks the cursor ${c} against this node's epoch, and against the head and
+ * the oldest event of the inbox (${c}->counter), which were read in the same
+ * snapshot as the events.  If the cursor is refused, sets ${c}->refusal to
+ * PROBLEM_CURSOR_EXPIRED.  ${shared}: several nodes may use the database, so a
+ * cursor beyond the head that names this node's epoch is refused with
+ * PROBLEM_BUSY instead: this node may not see the newest events yet.  A cursor
+ * beyond the head that is only a seq gets PROBLEM_CURSOR_EXPIRED even then. */
 static void
 check(const struct call *call, struct inbox_cursor *c, bool shared)
 {
 
 	if (shared && c->own_epoch && c->after > c->counter.head)
-		/* Another node gave the cursor to the client.  After a failover
-		 * this node may read the old leader until its next heartbeat.
-		 */
+		/* Another node may have given the cursor to the client: after a
+		 * failover of the database this node may still read from the
+		 * old leader until its next heartbeat.  So let the client try
+		 * again with the same cursor. */
 		refusal_set(&c->refusal, PROBLEM_BUSY, "",
 		    "this node does not see the event of the cursor yet; it "
 		    "sees %" PRId64,

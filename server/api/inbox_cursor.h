@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A place in an inbox; the events after it are read.  It is the place that the
- * client names with a cursor.  Without a cursor it is the acked position of the
- * client's device, or the place just before the oldest event that is kept,
- * whichever is later.  Pages and streams use it.
+ * The place in a user's inbox after which a page or a stream reads events.  At
+ * first it is the place that the client names with a cursor.  Without a cursor
+ * it is the acked position of the client's device, or the place just before the
+ * oldest event that is kept, whichever is later.  A stream moves it forward.
+ * The check of the cursor refuses a cursor of another epoch, a place beyond the
+ * newest event, and a place after which the next event is not kept any more.
  */
 #ifndef API_INBOX_CURSOR_H
 #define API_INBOX_CURSOR_H
@@ -24,21 +26,26 @@ struct inbox_cursor {
 	struct refusal refusal; /* set if the cursor is refused */
 };
 
-/* Reads the cursor ${text} into ${c}; does nothing if ${text} is NULL.  A
- * refusal calls the text ${what}.  May be called for several texts: the last
- * text determines the place, and the epochs of all texts are checked later.
- * Returns false if the request has been answered. */
+/* Parses the cursor ${text} into ${c}; does nothing and returns true if ${text}
+ * is NULL.  May be called for several texts: the last one that is not NULL
+ * determines the place.  Epochs are checked later, by the functions below: they
+ * refuse ${c} if any of the texts names another epoch than this node's.  If
+ * ${text} is not a cursor, answers the request with a problem that names the
+ * text as ${what} ("parameter \"after\""), and returns false. */
 bool inbox_cursor_parse(struct call *call, const char *what, const char *text,
     struct inbox_cursor *c);
 
-/* Reads the counters, the acked position and the number of unread messages,
- * sets the place if the client has named none, and checks it.  On RC_OK the
- * result of the check is in refusal.  Thread: reader. */
+/* Reads into ${c} the counters of the user's inbox, the acked position of the
+ * device and the number of the user's unread messages; if the client has named
+ * no place, sets ${c}->after as described above.  Then checks the cursor: if it
+ * is refused, sets ${c}->refusal and returns RC_OK all the same.  The caller
+ * has set ${c}->refusal to REFUSAL_INIT before.  Thread: reader. */
 enum rc inbox_cursor_read(struct call *call, struct db *db,
     struct inbox_cursor *c, struct err *err) MUST_USE;
 
-/* Reads the counters again and checks the place against them.  On RC_OK the
- * result of the check is in refusal.  Thread: reader. */
+/* For a later read of events after ${c}->after: reads only the counters of the
+ * inbox again, and checks the cursor against them, with the result in
+ * ${c}->refusal, like inbox_cursor_read().  Thread: reader. */
 enum rc inbox_cursor_check(struct call *call, struct db *db,
     struct inbox_cursor *c, struct err *err) MUST_USE;
 

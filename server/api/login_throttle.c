@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The login throttle: limits how often a wrong password may be tried.  There
- * are three token buckets: for a name from one network, for a network, and for
- * a name.  An attempt needs a token from each bucket.  From a network that is
- * known for the name, because the user has logged in from it, the attempt needs
- * no token from the bucket of the name.
+ * The login throttle: limits how often a wrong password may be tried.  There is
+ * a token bucket for each pair of a name and a network, one for each network,
+ * and one for each name.  An attempt takes a token from each of its three
+ * buckets, or is refused if one of them is empty; the tokens are given back
+ * unless the password was wrong.  From a network that is known for the name,
+ * because the right password has come from it before, the attempt needs no
+ * token from the bucket of the name.
  *
- * A stranger in another network cannot lock a user out.  One network can take
- * fewer tokens from the bucket of a name than flow into it, so only several
- * networks together can empty that bucket, and then the user can still log in
- * from known networks.  Requests with a token are not throttled here, except a
- * change of the password, which has to name the old one.  An unknown name is
- * counted like any other.
+ * A stranger in one other network cannot lock a user out.  The bucket of a pair
+ * is refilled more slowly than the bucket of a name, so only several networks
+ * together can keep the bucket of a name empty, and the user can still log in
+ * from known networks then.  Requests with an access token do not pass this
+ * throttle, except a change of the password, which has to name the old one.  A
+ * name that no user has is counted like any other.
  */
 #include <stdio.h>
 #include <string.h>
@@ -75,8 +77,9 @@ login_throttle_free(struct login_throttle *throttle)
 	mem_free(throttle);
 }
 
-/* Writes the key of a pair, and returns its length.  The key is unique because
- * a network has no space. */
+/* Writes the key of the pair of ${attempt}, "NAME NETWORK", to ${ret} and
+ * returns its length.  Two pairs never have the same key: a name may have
+ * spaces but a network has none, so the last space is the one between them. */
 static size_t
 pair_key(const struct login_attempt *attempt,
     char ret[LIMIT_NAME_LEN + 1 + NETWORK_SIZE])

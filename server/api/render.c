@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes a message in two forms.  Histories show it with the members of an
- * event of an inbox, except those of one delivery (seq, kind, delivered_at,
- * read_at, attempt).  The list of conversations shows it shortened.
+ * Writes a message in two forms.  render_history() writes the members that an
+ * event of the kind "message" has in an inbox, except seq, kind, delivered_at,
+ * read_at and attempt.  render_preview() writes some of these members for the
+ * list of conversations, with the text cut to at most LIMIT_PREVIEW_BYTES, and
+ * the member "truncated".
  */
 #include "api/api_internal.h"
 #include "base/utf8.h"

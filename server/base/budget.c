@@ -54,7 +54,8 @@ held_by(const struct budget *b, uint64_t owner)
 	return ((uintptr_t)htab_find(b->owners, &owner));
 }
 
-/* Subtracts ${bytes} from the bytes that ${owner} holds; does nothing for owner
+/* Subtracts ${bytes} from the bytes that ${owner} holds, which are at least as
+ * many, and removes the owner's entry if none are left; does nothing for owner
  * 0.  Cannot fail: an owner that holds bytes has an entry in the hash table, so
  * htab_set() allocates nothing.  The caller holds the lock. */
 static void

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A memory budget: how many bytes clients may make this process hold in total,
- * and how many one owner (base/owner.h) may hold.  A request for more bytes is
- * refused at once; a caller never waits for bytes.
+ * A memory budget for one purpose, such as request bodies: limits how many
+ * bytes all owners (base/owner.h) together and how many one owner may hold.  It
+ * only counts bytes; callers allocate them.  budget_take() fails at once if a
+ * limit would be exceeded; a caller never waits for bytes.
  *
  * Thread: any, but one thread at a time for each struct budget_hold.
  */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The growable buffer.  Owns the memory at data, which is always one byte
- * larger than cap, so that buf_take() can append a NUL without growing.
- * Promises that len never exceeds the limit, and that a failure is sticky.
+ * The growable buffer.  Owns the memory at data: none while cap is 0, else
+ * cap + 1 bytes, so that buf_take() can append a NUL without growing.  Promises
+ * that len never exceeds the limit (if it is not 0), and that a failure is
+ * sticky.
  */
 #include "base/buf.h"
 
@@ -78,9 +79,10 @@ fail:
 	return (false);
 }
 
-/* Makes sure that ${n} more bytes fit at the end.  Returns false if they do
- * not.  If ${n} > 0, true implies that data is not NULL, because cap is 0 while
- * data is NULL.  If ${n} is 0, data may still be NULL. */
+/* Makes sure that ${n} more bytes fit at the end, if necessary with grow().
+ * Returns false, with failed set, if they do not or ${b} had failed before.  If
+ * ${n} > 0, true implies that data is not NULL, because cap is 0 while data is
+ * NULL.  If ${n} is 0, data may still be NULL. */
 static inline bool
 room(struct buf *b, size_t n)
 {

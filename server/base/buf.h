@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A growable byte buffer with a sticky failure: after an allocation has failed,
- * or an append would have exceeded the limit, every append does nothing and
- * buf_ok() returns false, until buf_reset(), buf_fini() or buf_take() clears
- * the failure.  So a writer of JSON checks once, at the end.
+ * A growable byte buffer with a sticky failure: after an append has failed,
+ * because an allocation failed, the limit would have been exceeded or a text
+ * could not be formatted, every append does nothing and buf_ok() returns false,
+ * until buf_reset(), buf_fini() or buf_take() clears the failure.  So a writer
+ * of JSON checks once, at the end.
  */
 #ifndef BASE_BUF_H
 #define BASE_BUF_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The machine's clocks, the fake clock, and RFC 3339.  Owns no state but the
- * offset for tests.  Promises that formatting and parsing are arithmetic only
+ * The machine's clocks, the fake clock, and RFC 3339.  Owns no state but, in
+ * builds with --enable-faults, the offset that a test adds to the machine's
+ * wall clock.  Promises that formatting and parsing are arithmetic only
  * (proleptic Gregorian calendar, no locale, no time zone files, no locks), for
  * the years 0 to 9999.
  */
@@ -30,8 +31,8 @@ static int64_t offset_ms;
 
 /* Sets offset_ms from the environment variable TWINBOX_CLOCK_OFFSET: a number
  * of seconds such as "60" or "-5", which a test adds to the wall clock of this
- * program.  A text that is not a number is ignored, and so are digits after the
- * tenth. */
+ * program.  If the text is anything else, offset_ms stays 0.  The number has at
+ * most ten digits after leading zeros; further digits are ignored. */
 static void
 read_offset(void)
 {
@@ -294,9 +295,10 @@ take_offset(const char **p, int64_t *ret_ms)
 	return (true);
 }
 
-/* Returns true if a leap second can end at ${ms}.  Leap seconds are inserted as
- * 23:59:60 UTC on the last day of a month.  The caller has converted hh:mm:60
- * to the second after it, so ${ms} must be in the first second of a month. */
+/* Returns true if ${ms} is in the first second of a month, in UTC.  The caller
+ * has read a time hh:mm:60 and converted it to ${ms}, in the second after it.
+ * The time can be a leap second only if this function returns true: leap
+ * seconds are inserted as 23:59:60 UTC on the last day of a month. */
 static bool
 may_be_leap(int64_t ms)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Clocks.  Wall time (milliseconds since 1970, for times that are stored) and
- * monotonic time (microseconds, for waiting) are never mixed.  Functions take a
- * struct clk as an argument, so that tests and the simulator can pass a clock
- * of their own.
+ * Clocks.  Wall time is in milliseconds since 1970 (UTC), can be set back, and
+ * is for times that are stored or shown.  Monotonic time is in microseconds
+ * since an arbitrary start, never goes back, and is for waiting.  A struct clk
+ * gives both; most modules get one from their caller, so that tests and the
+ * simulator can pass a clock of their own.
  */
 #ifndef BASE_CLK_H
 #define BASE_CLK_H
@@ -60,11 +61,12 @@ void clk_fake_advance(struct clk_fake *fake, int64_t ms);
  * 0 to 9999 is written as the first or the last millisecond of these years. */
 void clk_format_rfc3339(int64_t ms, char ret[CLK_RFC3339_SIZE]);
 
-/* Parses an RFC 3339 time with any offset and up to 9 decimals into
- * milliseconds since 1970.  Digits beyond milliseconds are cut off.  A leap
- * second (23:59:60 UTC at the end of a month) becomes the second after it; any
- * other second 60 is refused.  Returns 0, or -1 if ${text} is not such a time
- * or lies outside the years 0 to 9999 in UTC. */
+/* Parses an RFC 3339 time with any offset and up to 9 decimals, and sets
+ * *ret_ms to its milliseconds since 1970.  Decimals after the third are cut
+ * off.  A leap second (23:59:60 UTC at the end of a month) becomes the second
+ * after it; any other second 60 is refused.  Returns 0, or -1, with *ret_ms
+ * unchanged, if ${text} is not such a time or lies outside the years 0 to 9999
+ * in UTC. */
 int clk_parse_rfc3339(const char *text, int64_t *ret_ms);
 
 #endif

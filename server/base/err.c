@@ -14,8 +14,9 @@
 
 #include "base/utf8.h"
 
-/* Removes newlines at the end and, if the text was ${cut}, an incomplete
- * character at its end.  Returns the new length. */
+/* If the text was ${cut}, removes an incomplete UTF-8 character at its end;
+ * then removes newlines (LF and CR) there.  Writes a NUL at the end, and
+ * returns the new length. */
 static size_t
 tidy(char *text, size_t len, bool cut)
 {
@@ -61,8 +62,10 @@ add_at(char *text, size_t size, size_t at, const char *fmt, ...)
 	return (at);
 }
 
-/* Sets the text to ${fmt} and, unless ${why} is NULL, ": " and ${why} after it.
- * Prints into a copy first, because an argument may be the text of ${err}. */
+/* Sets the text of ${err}, which is not NULL, to ${fmt} with the arguments
+ * ${ap} and, unless ${why} is NULL, ": " and ${why} after it, cut if it is too
+ * long.  Prints into a local array first, because ${why} or an argument may be
+ * the old text of ${err}. */
 static void __attribute__((format(printf, 3, 0)))
 set_text(struct err *err, const char *why, const char *fmt, va_list ap)
 {

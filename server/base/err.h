@@ -34,9 +34,10 @@ enum rc err_set(struct err *err, enum rc rc, const char *fmt, ...)
 enum rc err_set_sys(struct err *err, enum rc rc, int sys, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* Puts "context: " in front of the text of ${err} and returns its rc.  Returns
- * RC_INTERNAL if ${err} is NULL, because the original result is then not known:
- * a caller that wraps passes an error of its own. */
+/* Puts the formatted text and ": " in front of the text of ${err}, changes
+ * nothing else in it, and returns its rc.  If ${err} is NULL, returns
+ * RC_INTERNAL, because the original result is then not known: a function that
+ * wraps and was itself given NULL must use a struct err of its own. */
 enum rc err_wrap(struct err *err, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 

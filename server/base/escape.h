@@ -11,9 +11,10 @@
 #include <stddef.h>
 
 /* Writes ${s} into ${ret} of ${size} bytes (at least 1), NUL-terminated, and
- * cut between characters if it does not fit.  Control and format characters
- * (utf8_is_unsafe()) are written as in \u{202E}; bytes that are not UTF-8 are
- * written as in \xFF.  Returns ${ret}.  Thread: any. */
+ * cut if it does not fit, but never inside a character or an escape.  Control
+ * and format characters (utf8_is_unsafe()) are written as in \u{202E}; bytes
+ * that are not UTF-8 are written as in \xFF.  A backslash of ${s} is not
+ * escaped.  Returns ${ret}.  Thread: any. */
 char *escape_text(const char *s, char *ret, size_t size);
 
 #endif

@@ -92,8 +92,9 @@ fairq_put(struct fairq *q, struct mbox_node *node, uint64_t owner)
 	return (rc);
 }
 
-/* Takes the first object of the line whose turn it is.  The caller holds the
- * lock; the queue is not empty. */
+/* Removes and returns the first object of the first line, and moves this line
+ * to the end of the list of turns, or out of the list if the line is empty now.
+ * The caller holds the lock; the queue is not empty. */
 static struct mbox_node *
 take_turn(struct fairq *q)
 {

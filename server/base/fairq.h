@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A bounded queue that is fair between owners: an owner who puts many objects
- * delays these objects and not those of others.
+ * A bounded queue that is fair between owners (base/owner.h): many objects of
+ * one owner delay each other, but hardly the objects of other owners.
  *
- * Stochastic fairness queueing (McKenney, 1990): a hash of the owner selects
- * one of FAIRQ_LINES lines, and the lines that are not empty are served in
- * turn, one object each.  Two owners with the same line share its turns.  The
- * hash has a random key (htab_hash()), so that no client can choose whose line
- * it shares.  Nothing is allocated after fairq_new().
+ * Stochastic fairness queueing (McKenney, 1990): an owner's hash selects one of
+ * FAIRQ_LINES lines, and the lines that are not empty are served in turn, one
+ * object each.  Two owners with the same line share its turns.  The hash, which
+ * callers pass to fairq_put(), has a random key (htab_hash()), so that no
+ * client can choose whose line it shares.  Nothing is allocated after
+ * fairq_new().
  *
- * An object is in one queue at a time; the thread that takes it out owns it.
- * The objects of a line keep their order of arrival.  Threads: any number on
- * both ends.
+ * An object is in at most one queue at a time; the thread that takes it out is
+ * then responsible for it.  The objects of a line keep their order of arrival.
+ * Threads: any number may put and take at the same time.
  */
 #ifndef BASE_FAIRQ_H
 #define BASE_FAIRQ_H
@@ -27,9 +28,9 @@
 
 struct fairq;
 
-/* Makes a queue of at most ${limit} objects.  The objects of one owner are in
- * one of FAIRQ_LINES lines, and a line holds at most ${share} of them.  Returns
- * NULL if there is no memory. */
+/* Makes a queue of at most ${limit} objects in total, and of at most ${share}
+ * objects in each of its FAIRQ_LINES lines, together for all owners that have
+ * the same line.  Returns NULL if there is no memory. */
 struct fairq *fairq_new(size_t limit, size_t share);
 
 /* Frees an empty queue.  NULL is allowed. */
@@ -47,7 +48,8 @@ enum rc fairq_put(
 bool fairq_take(struct fairq *q, int64_t timeout_ms, struct mbox_node **ret);
 
 /* Makes fairq_put() refuse objects from now on.  fairq_take() still hands out
- * the objects in the queue. */
+ * the objects in the queue; once there are none it returns false at once, also
+ * in threads that are waiting in it already. */
 void fairq_close(struct fairq *q);
 
 /* Returns the number of objects in the queue. */

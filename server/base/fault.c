@@ -2,8 +2,9 @@
 /*
  * Fault points.  Owns the armed faults, which the first fault point that the
  * program passes reads from the environment.  Promises that a list that cannot
- * be parsed ends the program, because a misspelt fault would look like a passed
- * test.  Without the macro TWINBOX_FAULTS this file is empty.
+ * be parsed ends the program: if the list were ignored, a test could pass
+ * although its fault never happened.  A name that no fault point has is not
+ * detected.  Without the macro TWINBOX_FAULTS this file is empty.
  */
 #include "base/fault.h"
 #include "base/lock.h"

@@ -2,14 +2,18 @@
 /*
  * Named fault points: FAULT("store.commit.before").  They exist in builds with
  * --enable-faults only; in others the macros do nothing.  The environment
- * TWINBOX_FAULT="name:n:action[,…]" arms them, up to 32: at the n-th passage of
- * the point, `kill` sends SIGKILL to the process, `exit` calls _exit(99),
- * `fail` makes FAULT_FAILS true once, and `delay=MS` sleeps.  The numbers n and
- * MS are 1 to 999999999.  Text that cannot be parsed ends the program with
- * status 98.  TWINBOX_FAULT_TRACE=FILE appends the name of each point that is
- * passed to the file, one a line, so that a test can list the points.  The same
- * builds read TWINBOX_TIME_SCALE (base/timing.h), TWINBOX_CLOCK_OFFSET
- * (base/clk.c) and TWINBOX_CHEAP_PASSWORDS (crypt/password.c).
+ * variable TWINBOX_FAULT="name:n:action[,…]" arms up to 32 faults, each for one
+ * action, which happens once, at the n-th passage of the point (all threads are
+ * counted together): `kill` sends SIGKILL to the process, `exit` calls
+ * _exit(99), `fail` makes FAULT_FAILS() true (FAULT() ignores it), and
+ * `delay=MS` makes the thread sleep for MS milliseconds.  The numbers n and MS
+ * are 1 to 999999999.  Text that cannot be parsed, or more than 32 faults, end
+ * the program with status 98 at the first point that it passes.
+ * TWINBOX_FAULT_TRACE=FILE appends the name of each point that is passed to the
+ * file, one a line, so that a test can list the points; a file that cannot be
+ * opened or written ends the program with status 98, too.  The same builds read
+ * TWINBOX_TIME_SCALE (base/timing.h), TWINBOX_CLOCK_OFFSET (base/clk.c) and
+ * TWINBOX_CHEAP_PASSWORDS (crypt/password.c).
  */
 #ifndef BASE_FAULT_H
 #define BASE_FAULT_H
@@ -25,11 +29,12 @@ bool fault_hit(const char *name);
  * ${otherwise} if the variable is not set.  Any other text ends the program
  * (fault_refuse()). */
 long fault_number(const char *name, long otherwise, long most);
-/* Parses ${n} bytes at ${p} as a number from 1 to 999999999.  Returns false if
- * they are anything else. */
+/* Parses the ${n} bytes at ${p}, which must be 1 to 9 digits, into *ret, as a
+ * number from 1 to 999999999.  Returns false if they are anything else; *ret
+ * may have been set to 0 then. */
 bool fault_read_number(const char *p, size_t n, long *ret);
-/* Prints that ${at}, from the environment variable ${name}, cannot be used, and
- * ends the program with status 98. */
+/* Prints to stderr that the text ${at}, from the environment variable ${name},
+ * cannot be used, and ends the program at once (_exit()) with status 98. */
 void fault_refuse(const char *name, const char *at) __attribute__((noreturn));
 #define FAULT(name) ((void)fault_hit(name))
 #define FAULT_FAILS(name) (fault_hit(name))

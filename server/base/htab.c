@@ -178,9 +178,11 @@ htab_set(struct htab *t, const void *key, void *value)
 	return (RC_OK);
 }
 
-/* Empties the slot ${hole}, and fills it with a later entry of its cluster as
- * long as there is one that may move.  An entry may move only if the hole is
- * not before its home slot (invariant 2). */
+/* Removes the entry in the slot ${hole}, which becomes the hole.  Walks through
+ * the later entries of the cluster; each entry that may move is moved into the
+ * hole, and its old slot becomes the hole.  The last hole stays empty.  An
+ * entry may move only if the hole is its home slot or lies, cyclically, between
+ * its home slot and its slot (invariant 2). */
 static void
 close_hole(struct htab *t, size_t hole)
 {
@@ -234,16 +236,18 @@ htab_clear(struct htab *t)
 }
 
 /*
- * The walk goes downwards.  A removal moves entries downwards only: into the
- * slot just returned, from slots that the walk has passed already.  So every
- * other entry is returned exactly once.  A cluster that wraps around the end of
- * the table would break this.  The walk therefore begins below the highest
- * empty slot e, which no cluster crosses: it goes from e - 1 down to 0, then
- * from cap - 1 down to e.  The second leg ends at the first empty slot.  This
- * is e, because no removal has changed the slots below the current one.
+ * The walk goes downwards.  A removal moves entries downwards only, from slots
+ * that the walk has passed already, into the slot of the entry just returned or
+ * into other slots that it has passed.  So every other entry is returned
+ * exactly once.  A cluster that wraps around the end of the table would break
+ * this if the walk began inside it.  The walk therefore begins below the
+ * highest empty slot e, which no cluster crosses: it goes from e - 1 down to 0,
+ * then from cap - 1 down to e.  The second leg ends at the first empty slot.
+ * This is e, because no removal has changed the slots below the current one.
  *
- * *pos is 0 at the start, 1 + i while the first leg has the slots below i to
- * do, and cap + 1 + i while the second leg has them to do.
+ * *pos is 0 at the start; 1 + i while the first leg still has to visit the
+ * slots i - 1 to 0; and cap + 1 + i while the second leg still has to visit the
+ * slots i - 1 to e.
  */
 void *
 htab_next(const struct htab *t, size_t *pos)

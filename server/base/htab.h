@@ -2,7 +2,8 @@
 /*
  * A hash table from keys of a fixed size (integers, uuids, hashes, short names)
  * to pointers.  Open addressing; SipHash with a random key per process, so that
- * clients cannot choose keys that collide.  Thread: one owner.
+ * clients cannot choose keys that collide.  Thread: a table has no lock; if
+ * several threads use it, they need a lock of their own.
  */
 #ifndef BASE_HTAB_H
 #define BASE_HTAB_H
@@ -25,8 +26,9 @@ void htab_free(struct htab *t);
 /* Returns the value for ${key}, NULL if there is none. */
 void *htab_find(const struct htab *t, const void *key);
 
-/* Sets the value (not NULL) for ${key}.  RC_NO_MEMORY leaves ${t} unchanged; a
- * key that is in the table never needs memory. */
+/* Sets the value (not NULL) for ${key}: replaces the value of an entry with
+ * this key, or else adds an entry with a copy of ${key}.  Returns RC_OK, or
+ * RC_NO_MEMORY, with ${t} unchanged; replacing a value never needs memory. */
 enum rc htab_set(struct htab *t, const void *key, void *value) MUST_USE;
 
 /* Removes ${key} and returns its value, NULL if there was none. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shared by the files of cluster: notes, peers, and the thread's state.  Only
- * cluster/ includes this.
+ * Shared by the files of cluster/: notes, peers, the recheck, and struct
+ * cluster, the state of the cluster thread.  No other module of the server
+ * includes this header.
  */
 #ifndef CLUSTER_CLUSTER_INTERNAL_H
 #define CLUSTER_CLUSTER_INTERNAL_H
@@ -24,34 +25,38 @@
  *
  * A note is a list of words separated by spaces:
  *
- *	N12       the node that sends the note; 0: a command
- *	H7:31     the inbox of user 7 ends at 31
- *	C7:90:1   the entry of message 90 of user 7 changed: event 1
- *	A7:3:30   device 3 of user 7 acked up to 30
- *	R3:HASH   the token of device 3 was revoked
- *	U3:HASH   the user of device 3 has other rights; the token stays
- *	D         destinations changed
- *	Pb.example  the row of that server changed
- *	J         a node started
+ *	N12       the sender is node 12; N0: a command of twinboxd
+ *	H7:31     the inbox of user 7 has events up to the seq 31
+ *	C7:90:1   the outbox entry of message 90 of user 7 changed; 1 is a
+ *	          value of enum outbox_event
+ *	A7:3:30   device 3 of user 7 acked up to the seq 30
+ *	R3:HASH   the token of device 3 was revoked; HASH: of the token, hex
+ *	U3:HASH   the rights of the user of device 3 changed; the token with
+ *	          this hash stays valid
+ *	D         an operator changed destinations
+ *	Pb.example  an operator changed the row of the server b.example
+ *	J         the sender has started
  *	E         the epoch changed
- *	*         some words were lost: recheck all connected users
+ *	*         words were lost: each receiver rechecks its connected users
  *
  * Unknown words are ignored, so that nodes of different versions can run side
  * by side. */
 
 /* The payload of NOTIFY must be shorter than 8,000 bytes. */
 #define NOTE_BYTES 7900
-/* Limit of notes that wait to be sent.  Words beyond it are dropped, and a note
- * "*" is sent after the others. */
+/* The most notes that wait to be sent.  A word for which the last of them has
+ * no room is dropped, and then one more note, with the word "*", is sent after
+ * the others. */
 #define NOTES_MAX 32
 
 struct notes_out {
 	struct buf notes[NOTES_MAX]; /* each the words of one note */
 	size_t n;
 	bool lost;
-	/* User id -> struct head, the highest seq of the user's inbox.  Each
-	 * head becomes a word of a note ("H7:31") only when the notes are sent,
-	 * so that the notes name each inbox once. */
+	/* User id -> struct head (owned), the highest seq among the events that
+	 * were added for the user's inbox since the last sending.  Each head
+	 * becomes a word ("H7:31") only when the notes are sent, so that they
+	 * name each inbox once. */
 	struct htab *heads;
 };
 
@@ -59,17 +64,21 @@ struct notes_out {
 bool notes_out_init(struct notes_out *o);
 void notes_out_fini(struct notes_out *o);
 
-/* Add the effects ${effects}, or one word.  Without memory or room the words
- * are dropped, and a note "*" says so. */
+/* Add to ${o} the words for ${effects}, or the one word ${word} (both are
+ * copied).  If there is no memory, or no room in the notes, words are lost;
+ * when memory is short, words of earlier calls may be lost, too.
+ * notes_out_send() then adds a note "*". */
 void notes_out_effects(struct notes_out *o, const struct effects *effects);
 void notes_out_word(struct notes_out *o, const char *word);
 
 /* Returns true if no note waits. */
 bool notes_out_empty(const struct notes_out *o);
 
-/* Calls ${each} for each note, complete and with the sender ${node}, and
- * empties ${o}.  Stops at the first result other than RC_OK and returns it; the
- * rest is lost. */
+/* Calls ${each} for each note of ${o}, preceded by the word N of the sender
+ * ${node}; if words were lost, then for a note "*", too.  Stops at the first
+ * result other than RC_OK and returns it.  Empties ${o} in any case: after a
+ * failure the notes that were not passed to ${each} are lost, and no "*" will
+ * say so. */
 enum rc notes_out_send(struct notes_out *o, int64_t node,
     enum rc (*each)(void *arg, const char *note, struct err *err), void *arg,
     struct err *err) MUST_USE;
@@ -114,10 +123,11 @@ struct peers {
 };
 
 /* Reads the heartbeats of at most PEERS_MAX other nodes, ends the leases of
- * dead ones, and decides whether this node is the first: the node alive with
- * the lowest id.  The first node also deletes the rows of nodes that left long
- * ago.  *ret_n: the number of nodes, including this one and dead ones whose
- * leases have not all ended. */
+ * dead ones, and sets ${c}->first, which is true if this node has the lowest id
+ * of the nodes alive.  The first node also deletes the rows of nodes that left
+ * long ago.  *ret_n, valid after RC_OK: the number of nodes, which counts this
+ * one and the dead ones that are not marked as left yet, but none beyond
+ * PEERS_MAX others. */
 struct cluster;
 enum rc peers_check(struct cluster *c, int *ret_n, struct err *err) MUST_USE;
 
@@ -125,9 +135,10 @@ enum rc peers_check(struct cluster *c, int *ret_n, struct err *err) MUST_USE;
 
 /* Empties the cache of tokens.  Then reads the ends of inboxes, the acks and
  * the revoked tokens of the users and devices that push has listed in ${c}->ask
- * (those connected), and hands them to push as effects.  If the effects cannot
- * be allocated, sets ${c}->missed and returns RC_OK.  Frees the lists of
- * ${c}->ask in any case. */
+ * (those connected), and hands them to push as effects.  If memory for the
+ * lists or the effects was short, sets ${c}->missed, so that the recheck is
+ * repeated, and returns RC_OK.  If a query fails, returns its error, and push
+ * gets nothing.  Frees the lists of ${c}->ask in any case. */
 enum rc recheck_read(struct cluster *c, struct err *err) MUST_USE;
 
 /* ---- cluster.c ---- */

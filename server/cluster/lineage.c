@@ -4,8 +4,8 @@
  *
  * Why a heartbeat found in the database proves that no earlier commit is
  * missing: a standby has a prefix of its leader's log, without holes.  The
- * heartbeat proves nothing about later commits; in the mode "sync" those that
- * were published had waited for a standby, too.
+ * heartbeat proves nothing about later commits.  In the mode "sync", each later
+ * commit waited until a standby had it before a node published it.
  */
 #include <stdio.h>
 #include <string.h>
@@ -17,15 +17,17 @@
 #define ROW "line"
 #define EPOCH "epoch"
 #define TEXT_SIZE (DB_LINEAGE_SIZE + 16)
-/* A changed setting of synchronous standbys takes a moment to reach all
- * backends.  So one heartbeat that waited for a standby does not prove that
- * other commits waited, too. */
+/* The number of heartbeats in a row whose commits must wait for a standby
+ * before this node may set the mode to "sync".  One is not enough: a changed
+ * setting of synchronous standbys takes a moment to reach all backends of
+ * PostgreSQL, so other commits may not have waited yet. */
 #define WAITED 2
 
 /* The mode says whether the commits that nodes published on the lineage of the
  * row "line" are on a standby, too.  SYNC: all are.  ASYNC: some may be only on
- * the leader.  LOCAL: as ASYNC, because a node does not wait for the standbys
- * that exist. */
+ * the leader.  LOCAL: the same as ASYNC, and final on this lineage, because the
+ * commits of some node did not wait although synchronous standbys are
+ * configured. */
 enum mode { MODE_ASYNC, MODE_SYNC, MODE_LOCAL, MODES };
 
 static const char *const modes[MODES] = {
@@ -71,8 +73,9 @@ record(struct db *db, const char *name, enum mode mode, struct err *err)
 	return (store_meta_set(db, ROW, text, err));
 }
 
-/* Replaces the epoch of the database by the fresh one of ${node}, and records
- * ${lineage}. */
+/* Replaces the epoch of the database by the fresh one of ${node}, and writes
+ * ${lineage} with the mode "async" to the row "line".  Runs in the caller's
+ * transaction; ${node} itself does not change. */
 static enum rc
 make_epoch(struct db *db, const struct lineage_node *node,
     const struct db_lineage *lineage, int64_t now_ms, struct err *err)
@@ -103,8 +106,10 @@ same_database(const char *a, const char *b)
 
 /* ---- starting ---- */
 
-/* Reads the rows "line" and "epoch", and creates them if they are missing.  The
- * row "line" stays locked. */
+/* Reads the row "line" into *ret and the row "epoch" into ${node}->epoch.
+ * Creates a row that is missing: "line" from the lineage of ${node} with the
+ * mode "async", "epoch" from its fresh epoch.  The row "line" stays locked
+ * until the transaction ends. */
 static enum rc
 read_rows(struct db *db, struct lineage_node *node, struct recorded *ret,
     struct err *err)
@@ -165,9 +170,10 @@ lineage_begin(struct db *db, struct lineage_node *node,
 
 /* ---- heartbeats ---- */
 
-/* Computes the mode that a node on ${current} must record.  ${sure}: commits
- * are known to wait for a standby.  Returns false if the row has that lineage
- * and mode already. */
+/* *ret: the mode that a node on the lineage ${current} must write to the row
+ * "line", in which it has read ${recorded}.  ${sure}: all that this node has
+ * published is on a standby; used only if commits wait for one.  Returns true
+ * if the row must be written, false if it has this lineage and mode already. */
 static bool
 to_record(const struct recorded *recorded, const struct db_lineage *current,
     bool sure, enum mode *ret)
@@ -187,10 +193,11 @@ to_record(const struct recorded *recorded, const struct db_lineage *current,
 	return (!is_recorded || *ret != recorded->mode);
 }
 
-/* Handles the case that the database is still on the lineage of ${node}.  If
- * commits do not wait for a standby, ${node} is changed at once, even if this
- * transaction fails.  If they wait, only ${next} is changed, which replaces
- * ${node} after the commit. */
+/* Handles a heartbeat on the lineage of ${node}: computes its members
+ * replicated and waited_heartbeats, and changes the mode in the row "line" if
+ * needed.  If commits do not wait for a standby, both members are reset in
+ * ${node} at once, even if this transaction fails.  All other changes are made
+ * only in ${next}, which replaces ${node} after the commit. */
 static enum rc
 check_same_lineage(struct db *db, struct lineage_node *node,
     const struct db_lineage *current, struct lineage_node *next,
@@ -230,8 +237,10 @@ check_same_lineage(struct db *db, struct lineage_node *node,
 		    : RC_OK);
 }
 
-/* Decides whether ${node} confirms that the database on lineage ${current}
- * lacks no commit.  *ret_reason: why not; NULL: it confirms. */
+/* Decides whether ${node} confirms that the database, now on the lineage
+ * ${current}, lacks no commit that clients may have seen.  *ret_reason, set
+ * only with RC_OK: NULL if it confirms, otherwise the reason why not (a
+ * constant text). */
 static enum rc
 confirm(struct db *db, const struct lineage_node *node,
     const struct recorded *recorded, const struct db_lineage *current,
@@ -258,8 +267,11 @@ confirm(struct db *db, const struct lineage_node *node,
 	return (RC_OK);
 }
 
-/* Handles the case that the database is on another lineage than ${node}:
- * confirms the epoch, or makes another. */
+/* Handles a heartbeat on another lineage than that of ${node}.  If another node
+ * has replaced the epoch already, changes nothing in the database and sets *ret
+ * to LINEAGE_EPOCH_CHANGED.  Otherwise ${node} either confirms the epoch
+ * (LINEAGE_EPOCH_KEPT) or replaces it by its fresh one
+ * (LINEAGE_EPOCH_CHANGED). */
 static enum rc
 check_other_lineage(struct db *db, const struct lineage_node *node,
     const struct db_lineage *current, struct lineage_node *next,
@@ -318,7 +330,9 @@ check(struct db *db, struct lineage_node *node, bool reconnected,
 		return (
 		    check_other_lineage(db, node, &current, next, ret, err));
 	/* A leader that could not be reached for some time may show commits
-	 * that no standby has. */
+	 * that no standby has.  So ${node} counts as replicated again only
+	 * after the commit of this heartbeat or of a later one, which waits for
+	 * a standby. */
 	if (reconnected)
 		node->replicated = next->replicated = false;
 	return (check_same_lineage(db, node, &current, next, err));

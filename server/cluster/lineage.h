@@ -19,16 +19,18 @@
  *
  * Each node that served before decides for itself, under the lock of the row: a
  * node that cannot confirm makes another epoch, even if another node has
- * confirmed.  A node that did not serve before cannot confirm.  If the mode is
- * "sync" and only the timeline differs, it waits for one that can, and makes
- * another epoch if none does in time (main/opening.c); otherwise it makes
- * another epoch at once.
+ * confirmed.  A node that starts on another lineage cannot confirm.  If the
+ * mode is "sync" and only the timeline differs, it waits for a node that can,
+ * and makes another epoch if none does in time (main/opening.c); otherwise it
+ * makes another epoch at once.  A node that starts after an operator has said
+ * that commits are missing makes another epoch in any case, even on the same
+ * lineage.
  *
- * The mode becomes "sync" only by a commit that has itself waited for a
- * standby, of a node whose commits did so for two heartbeats.  The first node
- * whose commits do not wait sets it back to "async".  If its commits do not
- * wait although there are standbys, the node sets the mode to "local", which is
- * final on this lineage.
+ * The mode is "async" at first.  A node sets it to "sync" in the transaction of
+ * a heartbeat whose commit waits for a standby, if that is at least the second
+ * such heartbeat in a row.  The first node whose commits do not wait sets it
+ * back to "async"; or, if synchronous standbys are configured all the same, to
+ * "local", which is final on this lineage.
  *
  * Thread: owner of ${db}.
  */
@@ -70,17 +72,22 @@ enum lineage_start {
 	LINEAGE_START_ROLLBACK /* an operator says that commits are missing */
 };
 
-/* Prepares ${node}, of which fresh_epoch is set, for serving: reads the lineage
- * and the epoch, and makes the fresh epoch current if it must.  Runs in the
- * caller's transaction, which must be rolled back after LINEAGE_WAIT. */
+/* Prepares ${node}, in which the caller has set fresh_epoch, for serving: reads
+ * the lineage and the epoch into it, in the caller's transaction.  If the
+ * lineage is not the recorded one, sets *ret to LINEAGE_WAIT if ${asked} allows
+ * to wait for a node that may confirm the epoch: the caller must then roll
+ * back, and may call again in a new transaction.  Otherwise, and always for
+ * LINEAGE_START_ROLLBACK, makes the fresh epoch current
+ * (LINEAGE_EPOCH_CHANGED). */
 enum rc lineage_begin(struct db *db, struct lineage_node *node,
     enum lineage_start asked, int64_t now_ms, enum lineage_decision *ret,
     struct err *err) MUST_USE;
 
 /* Writes a heartbeat in a transaction of its own, and checks the lineage and
- * the epoch.  ${now_ms} is wall time; ${reconnected}: the connection is new.
- * *ret is not LINEAGE_WAIT.  After LINEAGE_EPOCH_CHANGED no heartbeat was
- * written, and the node must not serve anything from memory. */
+ * the epoch.  ${now_ms} is wall time; ${reconnected}: the connection was made
+ * since the last heartbeat.  *ret, valid only with RC_OK, is not LINEAGE_WAIT.
+ * After LINEAGE_EPOCH_CHANGED no heartbeat was written, ${node}->epoch is still
+ * the old epoch, and the node must not serve anything from memory. */
 enum rc lineage_heartbeat(struct db *db, struct lineage_node *node,
     int64_t now_ms, bool reconnected, enum lineage_decision *ret,
     struct err *err) MUST_USE;

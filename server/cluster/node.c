@@ -128,10 +128,11 @@ on_row_left_node(void *arg, const struct db_row *row, struct err *err)
 	return (RC_OK);
 }
 
-/* Deletes the row of a node that has left, and adds its totals to row 0 of
- * outbox_totals.  Runs inside a transaction.  If the node was only held up, its
- * next heartbeat and its next commit wait for this transaction, and then insert
- * the node's row and totals again. */
+/* Deletes the row of a node if it left before ${before_ms}, and moves the
+ * node's totals into row 0 of outbox_totals; *ret_folded: whether the row was
+ * deleted.  Runs inside a transaction of the caller.  If the node was only held
+ * up and goes on now, its next heartbeat and its next commit wait for this
+ * transaction, and then insert the node's row and its row of totals again. */
 static enum rc
 fold_one(struct db *db, int64_t node_id, int64_t before_ms, bool *ret_folded,
     struct err *err)

@@ -26,8 +26,9 @@ enum rc node_heartbeat(struct db *db, int64_t node_id, const char *name,
 enum rc node_leave(
     struct db *db, int64_t node_id, int64_t now_ms, struct err *err) MUST_USE;
 
-/* Marks a node as left, unless it has written another heartbeat since
- * ${heartbeat_at} or is marked already.  Returns RC_OK in these cases, too. */
+/* Marks another node as left, unless it is marked already or its last heartbeat
+ * is not the one of ${heartbeat_at}, which the caller has read.  Returns RC_OK
+ * in these cases, too. */
 enum rc node_mark_dead(struct db *db, int64_t node_id, int64_t heartbeat_at,
     int64_t now_ms, struct err *err) MUST_USE;
 
@@ -41,18 +42,20 @@ enum rc node_each_alive(struct db *db,
     void (*each)(void *arg, const struct node_row *node), void *arg,
     struct err *err) MUST_USE;
 
-/* Deletes nodes that left before ${before_ms} and hold no lease, at most
- * NODE_FORGET_MAX.  Each node's totals are added to row 0 of outbox_totals in
- * the transaction that deletes its row.  *ret_n: number of nodes deleted.  Call
- * this function outside a transaction. */
+/* Deletes the rows of nodes that left before ${before_ms} and hold no lease, at
+ * most NODE_FORGET_MAX.  A lease that has run out counts as held until a relay
+ * has reclaimed it.  Each node has a transaction of its own, which also moves
+ * the node's totals into row 0 of outbox_totals.  *ret_n: number of rows
+ * deleted, also after a failure.  Call this function outside a transaction. */
 #define NODE_FORGET_MAX 16
 enum rc node_forget_left(
     struct db *db, int64_t before_ms, size_t *ret_n, struct err *err) MUST_USE;
 
-/* Makes the leases of ${owner} run out at ${now_ms} (wall time), except those
- * whose conversation another transaction has locked; the relays reclaim their
- * lanes.  *ret_left: number of leases that have not run out.  Call it outside a
- * transaction. */
+/* Makes the leases of the node named ${owner} run out at ${now_ms} (wall time),
+ * so that the relays of other nodes reclaim the lanes.  Leaves out a lease
+ * whose conversation another transaction has locked.  *ret_left, valid after
+ * RC_OK: the number of leases of the node that have not run out.  Call it
+ * outside a transaction. */
 enum rc node_end_leases(struct db *db, const char *owner, int64_t now_ms,
     int64_t *ret_left, struct err *err) MUST_USE;
 

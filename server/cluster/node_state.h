@@ -8,21 +8,21 @@
  *	starting, alive, away --the epoch is another--> stale
  *	starting, alive, away, stale --stopped--> left
  *
- *	starting  waits for its first heartbeat to be committed.  Its epoch is
- *	          known by then: main/opening.c has waited for a node that could
- *	          confirm it
- *	alive     waits for the time of its next heartbeat, for notes of other
- *	          nodes, and for effects of its own commits to send
- *	away      waits cluster_away_ms before it connects again.  Notes
- *	          are lost meanwhile, so all connected users are checked
- *	          afterwards.  If this lasts, other nodes mark it dead
- *	stale     waits for main to stop the process: the database has
- *	          another epoch, so what the process holds in memory may
- *	          be wrong
- *	left      is the end.  The thread has waited until push has
- *	          returned the list of connected users.  The row says that
- *	          the node left, unless it was away: then its heartbeat
- *	          falls silent
+ *	starting  waits for its first heartbeat to be committed.  Its epoch was
+ *	          read or made before (main/opening.c)
+ *	alive     waits for the time of its next heartbeat or recheck, for notes
+ *	          of other nodes, and for effects of its own commits to send
+ *	away      waits cluster_away_ms before each attempt to connect again.
+ *	          Notes are lost meanwhile, so a recheck of all connected users
+ *	          follows.  After cluster_dead_ms without a heartbeat, other
+ *	          nodes take this one for dead and end its leases
+ *	stale     waits for main to stop the server, which then starts again in
+ *	          the same process as a new node: the database has another
+ *	          epoch, so what the server holds in memory may be wrong
+ *	left      is the end of the cluster thread.  If the thread had asked
+ *	          push for the list of connected users, it has waited for the
+ *	          answer.  The row says that the node left, unless it was away
+ *	          or the write failed: then only its heartbeat falls silent
  */
 #ifndef CLUSTER_NODE_STATE_H
 #define CLUSTER_NODE_STATE_H

@@ -203,8 +203,9 @@ numbers(const char *p, int64_t ret[3])
 	return (n);
 }
 
-/* Adds an inbox event of which only the user and the seq are known, so the
- * sessions of this user read the event from the database. */
+/* Adds the effect that the inbox of ${user_id} has events up to ${seq}.  Only
+ * these two numbers are known (the kind is a placeholder), so the sessions of
+ * this user read the events from the database. */
 static enum rc
 add_event(
     struct effects *effects, int64_t user_id, int64_t seq, struct err *err)
@@ -245,8 +246,9 @@ read_revoked(struct effects *effects, const char *word, struct err *err)
 	    effects, strtoll(word + 1, NULL, 10), hash, err));
 }
 
-/* Skips servers beyond NOTES_PEERS in one note.  The rows of servers that are
- * in use are read again every directory_reload_ms in any case. */
+/* Adds the server named by ${word} to the changed ones.  Skips a name that is
+ * too long, and servers beyond NOTES_PEERS in one note: the rows of servers
+ * that are in use are read again every directory_reload_ms in any case. */
 static void
 read_peer(struct notes_in *in, const char *word)
 {

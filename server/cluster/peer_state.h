@@ -10,11 +10,13 @@
  *	alive  waits for its next heartbeat, cluster_dead_ms at most by this
  *	       node's clock
  *	dead   waits until its leases have ended.  A lease whose conversation
- *	       another transaction has locked is tried again at the next
- *	       heartbeat, for cluster_mark_dead_ms or the length of a lease
- *	       at most, whichever is longer
- *	left   is the end: the node left by itself, or a node (this one or
- *	       another) has marked it dead
+ *	       another transaction has locked is tried again at this node's
+ *	       next heartbeat.  The peer is marked as left at the latest
+ *	       after cluster_mark_dead_ms or the length of a lease,
+ *	       whichever is longer
+ *	left   is removed from the list of peers: the node left by itself, or
+ *	       a node (this one or another) has marked its row as left.  If
+ *	       it writes a heartbeat after that, it is listed as a new peer
  */
 #ifndef CLUSTER_PEER_STATE_H
 #define CLUSTER_PEER_STATE_H

@@ -3,10 +3,11 @@
  * The heartbeats of the other nodes.
  *
  * A peer is dead when its heartbeat has not changed for cluster_dead_ms by this
- * node's clock.  The time in the heartbeat is not compared with this clock, so
- * the clocks of nodes may differ.  A node that was only held up finds the
- * tokens of its leases changed (the fence), and is alive again with its next
- * heartbeat.
+ * node's monotonic clock, without the time in which this node could not look.
+ * The time in the heartbeat is not compared with any clock, so the clocks of
+ * nodes may differ in this check.  A node that was only held up finds the
+ * tokens of those leases changed that other nodes have reclaimed (the fence),
+ * and is alive again with its next heartbeat.
  */
 #include <string.h>
 
@@ -70,9 +71,10 @@ on_row_node(void *arg, const struct node_row *node)
 	peer->listed = true;
 }
 
-/* Returns for how long this node tries to end the leases of a dead peer: at
- * least the length of a lease.  After that time every lease that the peer has
- * not renewed has run out by itself. */
+/* Returns for how many ms this node tries to end the leases of a dead peer:
+ * cluster_mark_dead_ms or the length of a lease, whichever is longer.  After
+ * the length of a lease, every lease that the peer has not renewed has run out
+ * by itself. */
 static int64_t
 try_leases_ms(const struct cluster *c)
 {
@@ -81,10 +83,11 @@ try_leases_ms(const struct cluster *c)
 	return (c->options.lease_ms > least ? c->options.lease_ms : least);
 }
 
-/* Ends the leases of a dead peer.  Marks the peer dead when no lease is left,
- * or when the leases have been tried for try_leases_ms().  Several nodes may do
- * so at once.  A lease whose conversation another transaction has locked is
- * left for the next heartbeat. */
+/* Moves a peer whose heartbeat is silent to PEER_DEAD and ends its leases.  A
+ * lease whose conversation another transaction has locked is left for the next
+ * call, at this node's next heartbeat.  When no lease is left, or after
+ * try_leases_ms() in PEER_DEAD, marks the peer's row as left and moves the peer
+ * to PEER_LEFT.  Several nodes may do this for the same peer at once. */
 static enum rc
 mark_dead(struct cluster *c, struct peer *peer, struct err *err)
 {
@@ -100,8 +103,9 @@ mark_dead(struct cluster *c, struct peer *peer, struct err *err)
 		peer->dead_ms = mono;
 	}
 	rc = node_end_leases(c->db, peer->name, now, &left, err);
-	/* A lease that is left after try_leases_ms() was renewed or taken by
-	 * the peer since then.  Such a lease runs out by itself. */
+	/* After try_leases_ms(), give up the leases that are left: the peer has
+	 * renewed or taken them since it became PEER_DEAD, so its relay still
+	 * runs.  They run out by themselves if it does not renew them. */
 	if (rc != RC_OK ||
 	    (left != 0 && mono - peer->dead_ms < try_leases_ms(c)))
 		return (rc);
@@ -111,9 +115,11 @@ mark_dead(struct cluster *c, struct peer *peer, struct err *err)
 	return (rc);
 }
 
-/* Adds the time in which this node could not see heartbeats (it was held up, or
- * the database was away) to the seen_ms of the peers, if that time is longer
- * than one heartbeat interval.  So it does not count as silence of a peer. */
+/* If the last check is more than two heartbeat intervals ago, because this node
+ * was held up or the database was away, adds the time beyond one interval to
+ * the seen_ms of the peers whose heartbeat has not changed.  So the time in
+ * which this node could not see heartbeats does not count as silence of a
+ * peer. */
 static void
 skip_blind_time(struct peers *peers, int64_t heartbeat_ms, int64_t now)
 {
@@ -126,8 +132,9 @@ skip_blind_time(struct peers *peers, int64_t heartbeat_ms, int64_t now)
 	peers->checked_ms = now;
 }
 
-/* The node alive with the lowest id is the first.  Ids ascend, so a node that
- * starts later never takes over while an earlier one is alive. */
+/* Sets ${c}->first: true if no peer that this node takes for alive has a lower
+ * id.  Ids ascend, so a node that starts later does not take over from an
+ * earlier one that it sees alive. */
 static void
 elect_first(struct cluster *c)
 {
@@ -144,8 +151,8 @@ elect_first(struct cluster *c)
 	atomic_store(&c->first, first);
 }
 
-/* Deletes the rows of nodes that left CLUSTER_FORGET_MS ago or earlier.  Does
- * so only on the first node, every cluster_tidy_ms. */
+/* Deletes the rows of nodes that left more than CLUSTER_FORGET_MS ago and hold
+ * no lease.  Does so only on the first node, every cluster_tidy_ms. */
 static enum rc
 forget_left(struct cluster *c, int64_t now, struct err *err)
 {
@@ -173,9 +180,11 @@ update_states(struct cluster *c, int64_t now, struct err *err)
 	for (i = 0; i < peers->n && rc == RC_OK;) {
 		struct peer *peer = &peers->list[i];
 
-		/* A peer without a row in the list has left or was marked dead.
-		 * A peer that leaves by itself first writes the results of its
-		 * deliveries.  A lease that it could not end runs out. */
+		/* node_each_alive() did not find this peer: its row is marked
+		 * as left or deleted.  Its leases need not be ended here: a
+		 * peer that leaves by itself first writes the results of its
+		 * deliveries, and a lease that it still has runs out by
+		 * itself. */
 		if (!peer->listed)
 			peer_state_move(&peer->state, PEER_LEFT);
 		else if (now - peer->seen_ms >=

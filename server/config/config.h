@@ -6,12 +6,14 @@
  * file.
  *
  * Ownership: main removes the subcommand and its own flags (such as --admin of
- * `user add`) from the arguments and passes the rest to config_parse().  The
- * result is filled once and never changes afterwards.  main copies what each
- * module needs into the options of that module; no other module includes this
- * header.  All texts are inside struct config; only the operands point into
- * argv.  So the struct is large, about 52 KiB: the stack of the main thread has
- * room for a few, the stack of another thread may be too small.
+ * `user add`) from the arguments and passes the rest to config_parse(), which
+ * fills a struct config of the caller.  Only main changes settings after that:
+ * of a copy for another database, or before it starts the server again in the
+ * same process.  main copies what each module needs into the options of that
+ * module; no other module includes this header.  All texts are inside struct
+ * config; only the operands point into argv.  So the struct is large, about 52
+ * KiB: the stack of the main thread has room for a few, the stack of another
+ * thread may be too small.
  */
 #ifndef CONFIG_CONFIG_H
 #define CONFIG_CONFIG_H
@@ -39,9 +41,13 @@
 /*
  * X(type, member, name, default, min, max, argument, help)
  *
- * The flag is --name, the variable TWINBOX_NAME with '_' for '-', the line in
- * the file "name = value".  min and max are in the unit of the member: a
- * number, milliseconds, bytes.  They are 0 for types that are not numbers.
+ * The flag is --name (a BOOL may also be --no-name), the variable TWINBOX_NAME
+ * in upper case with '_' for '-', the line in the file "name = value".  The
+ * member is called member_ms for a DURATION and member_bytes for a SIZE.  min
+ * and max, inclusive, are in the unit of the member: milliseconds, bytes, or a
+ * plain number (of a RATE: per second).  They are 0 for types that are not
+ * numbers.  argument is the form of the value in --help; for a CHOICE it lists
+ * all values.
  */
 #define CONFIG_TABLE(X)                                                         \
 	X(TEXT, listen, "listen", "127.0.0.1:8080", 0, 0, "HOST:PORT",          \
@@ -296,8 +302,9 @@ struct config {
 	char file[CONFIG_TEXT_SIZE]; /* --config; "": none */
 	bool help;                   /* --help was given: show it, end */
 	bool version;                /* --version was given */
-	/* A flag is unknown, without value, or given twice, or there are too
-	 * many operands. */
+	/* config_parse() failed because a flag is unknown, without value, or
+	 * given twice, or there are too many operands; not if the value of a
+	 * flag is not valid. */
 	bool misused;
 	const char *operands[CONFIG_OPERANDS_MAX]; /* borrowed from argv */
 	int noperands;
@@ -311,32 +318,37 @@ struct config {
 typedef char *(*config_env_fn)(const char *name);
 
 /* Fills ${ret} from ${argc} arguments at ${argv} (those after the program's
- * name and the subcommand), the environment and the file that --config or
- * TWINBOX_CONFIG names.  An empty variable counts as not set.  After --help or
- * --version, no further argument is read, and neither are the environment and
- * the file.  If anything is wrong, returns RC_INVALID with the place and the
- * cure in ${err}; if the file cannot be opened, returns the result of
- * rc_of_opening(); RC_IO or RC_NO_MEMORY if it cannot be read to its end. */
+ * name and the subcommand), the environment (read by ${env}) and the file that
+ * --config or else TWINBOX_CONFIG names.  An empty variable counts as not set.
+ * After --help or --version, no further argument is read, and neither are the
+ * environment and the file: the settings then have their defaults.  If anything
+ * is wrong, returns RC_INVALID with the place and the cure in ${err}; if the
+ * file cannot be opened, returns the result of rc_of_opening(); RC_IO or
+ * RC_NO_MEMORY if it cannot be read to its end.  After a failure only
+ * ${ret}->misused has a meaning. */
 enum rc config_parse(int argc, char **argv, config_env_fn env,
     struct config *ret, struct err *err) MUST_USE;
 
-/* Checks that ${url}, the value of the setting ${name}, has the form of a
- * database URL and contains no password.  Does not access the database.
- * Returns RC_INVALID with the cure in ${err}. */
+/* Checks that ${url} begins with "sqlite:", "postgresql://" or "postgres://",
+ * has more text after that, and contains no password.  Does not access the
+ * database.  Returns RC_INVALID with the cure in ${err}, whose text begins with
+ * ${name}, the name of the setting or flag. */
 enum rc config_check_url(
     const char *name, const char *url, struct err *err) MUST_USE;
 
-/* Calls ${warn} for each setting that is valid but gives strangers more trust
- * than operators usually intend, and for settings of federation that have no
- * effect or shut out other servers.  ${text}, borrowed during the call, begins
- * with the name of the setting and ends with the cure.  Returns RC_NO_MEMORY if
- * there is no memory for a text. */
+/* Calls ${warn} once for each warning about valid settings: networks of
+ * behind-proxy and, if federation is on, of federation-networks that are wider
+ * than any private network; and settings of federation that have no effect or
+ * shut out other servers.  ${text}, borrowed during the call, begins with the
+ * name of the setting and ends with the cure.  Returns RC_NO_MEMORY, without
+ * the remaining warnings, if there is no memory for a text. */
 typedef void (*config_warn_fn)(void *arg, const char *text);
 enum rc config_warn(
     const struct config *config, config_warn_fn warn, void *arg) MUST_USE;
 
-/* Appends the description of all settings, for --help.  main puts its own usage
- * line before it. */
+/* Appends the flags, variables, defaults (except those of a BOOL) and meanings
+ * of all settings, for --help.  main puts the usage line, the commands and
+ * their flags before it. */
 void config_write_help(struct buf *out);
 
 /* Appends a file with every setting, its meaning and its default, commented
@@ -345,9 +357,9 @@ void config_write_sample(struct buf *out);
 
 /* Appends every setting with its value and the source of the value, for
  * check-config.  The result can be read as a file of settings, unless a line is
- * longer than the longest line of a file (CONFIG_LINE_LEN), which a reader
- * refuses.  A value that a file cannot have, such as one with " ;", is a
- * comment. */
+ * longer than the longest line of a file (CONFIG_LINE_LEN); such a line is
+ * refused.  A value that a file cannot have, such as one with " ;", is written
+ * as a comment, so a reader of the file leaves that setting as it is. */
 void config_write(const struct config *config, struct buf *out);
 
 #endif

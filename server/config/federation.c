@@ -129,11 +129,12 @@ config_names_write(enum config_type type, const void *member, struct buf *out)
 
 /* ---- rules ---- */
 
-/* Checks federation_url, or sets it to https://DOMAIN if it is empty.  Other
- * servers accept a public URL only (domain_url_public()), unless they have
- * pinned this server's URL, as in tests and closed networks.  So a URL that is
- * not public is allowed in two cases: it is http (for loopback only), or this
- * server has pinned peers itself (federation_peer). */
+/* Sets an empty federation_url to https://DOMAIN, which is public; checks any
+ * other.  Other servers accept a public URL only (domain_url_public()), unless
+ * they have pinned this server's URL, as in tests and closed networks.  So a
+ * URL that is not public is allowed in two cases: it is http (which the parser
+ * of URLs has accepted for loopback only), or this server has pinned peers
+ * itself (federation_peer).  In all other cases, returns RC_INVALID. */
 static enum rc
 check_url(struct config *config, struct err *err)
 {
@@ -221,9 +222,9 @@ warn_without_effect(const struct config *config, config_warn_fn warn, void *arg)
 	}
 }
 
-/* Warns about lists that allow no server or have no effect.  With federation =
- * list, messages are exchanged only with the servers of federation-allow and
- * federation-peer. */
+/* Warns in two cases.  Federation is list, which allows only the servers of
+ * federation-allow and federation-peer, and both are empty; or federation is
+ * open, and federation-allow, which then has no effect, is not empty. */
 static void
 warn_lists(const struct config *config, config_warn_fn warn, void *arg)
 {

@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files that an operator names.  Opening a FIFO may wait for ever, and a device
- * may have no end, so commands read regular files only.
+ * Opens and checks files that an operator names, such as the file of settings.
+ * Everything but a regular file is refused, because opening a FIFO may wait for
+ * ever, and a device may have no end.
  */
 #ifndef CONFIG_REGULAR_FILE_H
 #define CONFIG_REGULAR_FILE_H
 
 #include "base/err.h"
 
-/* Opens ${path} for reading and follows links; the caller closes *ret.  Returns
- * RC_NOT_FOUND if there is no such file, RC_INVALID if it is not a regular file
- * (the text says what it is), else as rc_of_opening().  Never blocks and opens
- * no device.  Thread: any. */
+/* Opens ${path} for reading and follows links.  Sets *ret to the descriptor,
+ * which the caller closes; an error leaves *ret unchanged.  Returns RC_INVALID
+ * if ${path} is not a regular file (err->text says what it is, and err->sys is
+ * 0), and rc_of_opening() of the errno, which is in err->sys, if it cannot be
+ * opened: RC_NOT_FOUND if there is no such file.  Does not wait for the other
+ * end of a FIFO.  Opens no device, unless ${path} becomes one between check and
+ * open.  Thread: any. */
 enum rc regular_file_open(const char *path, int *ret, struct err *err) MUST_USE;
 
 /* Checks, without opening ${path}, that it is a regular file.  Errors: as

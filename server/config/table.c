@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table of settings as data: finds rows by name, and writes the texts that
- * are made from the table.
+ * The array config_rows, which is made from CONFIG_TABLE in config.h.  Finds
+ * rows by name, and writes the texts that list all settings: --help, the sample
+ * file, and the output of check-config.
  */
 #include <stddef.h>
 #include <string.h>
@@ -52,8 +53,10 @@ least(size_t a, size_t b, size_t c)
 	return (c < a ? c : a);
 }
 
-/* Returns how many letters must be inserted, removed or changed to make ${b} of
- * ${a} (the Levenshtein distance).  Neither may be longer than NAME_MAX_LEN. */
+/* Returns the Levenshtein distance: the least number of bytes that must be
+ * inserted, removed or replaced to turn the ${na} bytes at ${a} into the ${nb}
+ * bytes at ${b}.  Neither number may be above NAME_MAX_LEN; this function does
+ * not check it. */
 static size_t
 distance(const char *a, size_t na, const char *b, size_t nb)
 {
@@ -117,8 +120,9 @@ config_row_variable(
 	ret[n] = '\0';
 }
 
-/* Appends ${text} in lines of at most 78 columns (more only for a longer word),
- * each after ${indent}. */
+/* Appends ${text} in lines that begin with ${indent} and end with a newline.  A
+ * line has at most 78 bytes with its indent and without its newline, or one
+ * word if that is longer. */
 static void
 add_wrapped(struct buf *out, const char *indent, const char *text)
 {
@@ -243,9 +247,10 @@ is_blank(char c)
 	return (c == ' ' || (c >= '\t' && c <= '\r'));
 }
 
-/* Returns true if a file of settings can have this value.  A file cannot have
- * blanks at the ends of a value, line breaks, and a semicolon after a blank,
- * which begins a comment. */
+/* Returns true if inih reads ${value} from a file of settings unchanged.  It
+ * does not if ${value} has a blank at one of its ends, a line break, or a
+ * semicolon after a blank, which begins a comment.  The length is not
+ * checked. */
 static bool
 file_can_have(const char *value, size_t n)
 {
@@ -270,10 +275,12 @@ add_shown(struct buf *out, const char *value, size_t n)
 		buf_addc(out, (unsigned char)value[i] < ' ' ? '?' : value[i]);
 }
 
-/* Appends "NAME = VALUE".  Leaves out the space after "=" if the value begins
- * with a semicolon, because a semicolon after a space begins a comment.  Writes
- * a value that a file cannot have as a comment: a reader of the file would get
- * another value. */
+/* Appends "NAME = VALUE" without a newline.  Leaves out the space after "=" if
+ * the value begins with a semicolon, because a semicolon after a space begins a
+ * comment.  If a file cannot have the value (file_can_have()), appends two
+ * lines of comment instead, because a reader of the file would get another
+ * value: an explanation, and "# NAME = VALUE" with '?' for each control
+ * character. */
 static void
 add_setting(
     const struct config_row *row, const struct config *config, struct buf *out)
@@ -310,8 +317,10 @@ config_write(const struct config *config, struct buf *out)
 		start = out->len;
 		add_setting(&config_rows[i], config, out);
 		add_source(&source, config, i);
-		/* Put the source on a line of its own if it would make this
-		 * line too long to be read. */
+		/* Put the source, which is a comment, on a line of its own if
+		 * inih could not read the setting and the source in one line.
+		 * (A value that a file cannot have counts with both of its
+		 * lines.) */
 		buf_adds(
 		    out, out->len - start + 3 + source.len <= CONFIG_LINE_LEN
 			     ? " ; "

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Converts values from text to member and back.  A text that is not valid for
- * its type is refused with a sentence that says what is valid.
+ * Converts the values of settings from text to the members of struct config,
+ * and back to text.  A text that is not valid for the type of its setting, or
+ * is out of range, is refused with a sentence that says what is valid.
  */
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -14,8 +15,9 @@ struct unit {
 	int64_t factor;
 };
 
-/* The units of a time.  The smallest is the first: it is also the unit of a
- * number without a suffix. */
+/* The units of a time, in ascending order, which write_units() needs; factors
+ * are in milliseconds.  The first unit, "s", is also the unit of a number
+ * without a suffix. */
 static const struct unit times[] = {
     {"s", CONFIG_SECOND},
     {"m", 60 * CONFIG_SECOND},
@@ -32,8 +34,9 @@ static const struct unit sizes[] = {
     {NULL, 0},
 };
 
-/* Reads the digits at ${*text} and moves it past them.  Returns false if there
- * are none, or if the number does not fit into *ret. */
+/* Reads the decimal digits at ${*text} into *ret, and moves ${*text} past them.
+ * Returns false if there are none, or if the number is above INT64_MAX - 8;
+ * then ${*text} and *ret are unchanged. */
 static bool
 take_number(const char **text, int64_t *ret)
 {

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Warnings about settings that are valid but dangerous or without effect.  Such
- * settings are not refused, because a test bed may need them.
+ * config_warn(), which warns about settings that are valid but dangerous or
+ * without effect.  Such settings are not refused, because a test bed may need
+ * them.  Here is the warning about networks that are too wide; federation.c has
+ * the other warnings, all of which are about federation.
  */
 #include "base/mem.h"
 #include "config/config_internal.h"

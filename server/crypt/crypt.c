@@ -38,7 +38,8 @@ state_of(struct crypt_hash *h)
 	return ((crypto_generichash_state *)(void *)h->opaque);
 }
 
-/* The functions that hash assert that libsodium succeeds: it refuses only
+/* crypt_hash_init(), crypt_hash_update(), crypt_hash_final() and
+ * crypt_hash_once() assert that libsodium succeeds, because it fails only for
  * lengths out of range, which never occur here. */
 void
 crypt_hash_init(struct crypt_hash *h)

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Cryptography by libsodium: passwords (argon2id), tokens, hashes
- * (BLAKE2b-256), comparison in constant time.
+ * (BLAKE2b-256), comparison in constant time, wiping of memory.
  *
  * Hashing or verifying a password takes 64 MiB of memory and two passes over
- * it, so that guessing passwords is expensive.  A running server does this only
- * in the threads of its argon2 pool (rest/pool.h); a command of twinboxd that
- * works without the server does it in its own thread.  All other functions are
- * cheap.
+ * it, so that guessing passwords is expensive.  A server does this in the
+ * threads of its argon2 pool (rest/pool.h), except that its main thread hashes
+ * the password of the demo users before it serves.  A command of twinboxd that
+ * reads a password hashes it in its own process, even if a server runs.  All
+ * other functions are cheap.
  */
 #ifndef CRYPT_CRYPT_H
 #define CRYPT_CRYPT_H
@@ -28,8 +29,10 @@ enum rc crypt_init(struct err *err) MUST_USE;
 /* A stored password, "$argon2id$v=19$m=65536,t=2,p=1$…", with its NUL. */
 #define CRYPT_PASSWORD_SIZE 128
 
-/* Hashes ${n} bytes at ${password} with a fresh salt.  Returns RC_NO_MEMORY if
- * 64 MiB are not available.  Blocks: about 50 to 100 ms. */
+/* Hashes ${n} bytes at ${password} with a fresh salt, and writes the stored
+ * password (cost, salt and hash as a text) to ${ret}.  If libsodium fails,
+ * because 64 MiB are not available, returns RC_NO_MEMORY, and ${ret} is
+ * undefined.  Blocks: about 50 to 100 ms. */
 enum rc crypt_password_hash(const char *password, size_t n,
     char ret[CRYPT_PASSWORD_SIZE], struct err *err) MUST_USE;
 
@@ -37,7 +40,7 @@ enum rc crypt_password_hash(const char *password, size_t n,
  * this password, RC_DENIED if not, RC_NO_MEMORY if the check could not run, and
  * RC_CORRUPT if ${stored} is not a stored password or asks for more than 1 GiB
  * or 16 passes.  Takes the memory and the passes that ${stored} asks for.
- * Blocks: as crypt_password_hash(). */
+ * Blocks: as crypt_password_hash(), longer if ${stored} asks for more. */
 enum rc crypt_password_verify(const char *stored, const char *password,
     size_t n, struct err *err) MUST_USE;
 
@@ -51,9 +54,10 @@ enum rc crypt_password_dummy(
 /* Five groups of four characters, with their NUL. */
 #define CRYPT_ONCE_SIZE 25
 
-/* Makes a one-time password of 100 random bits from the generator ${rnd}, such
- * as "K7QM-X2RT-9WBD-E4HZ-PN6S".  The alphabet has no 0, O, 1 and I, which
- * people confuse. */
+/* Writes to ${ret} a one-time password of 100 random bits from the generator
+ * ${rnd}, such as "K7QM-X2RT-9WBD-E4HZ-PN6S".  The alphabet has no 0, O, 1 and
+ * I, which people confuse.  The caller hashes it as any password, and limits
+ * its use. */
 void crypt_password_once(struct rnd *rnd, char ret[CRYPT_ONCE_SIZE]);
 
 /* ---- hashes ---- */
@@ -74,8 +78,8 @@ void crypt_hash_update(struct crypt_hash *h, const void *p, size_t n);
 
 /* Adds one field to the hash: first ${n} as 8 bytes, then the ${n} bytes at
  * ${p}.  Because of these lengths, different lists of fields never give the
- * same input to the hash.  An absent field (${p} is NULL) differs from an empty
- * one. */
+ * same input to the hash.  If ${p} is NULL, the field is absent: ignores ${n}
+ * and adds -1 as 8 bytes, so an absent field differs from an empty one. */
 void crypt_hash_field(struct crypt_hash *h, const void *p, size_t n);
 
 /* Adds a number as 8 bytes. */

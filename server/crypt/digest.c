@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * BLAKE2b-256 over fields in a fixed order.  The sender is the only field of a
- * link that varies in length.  Its length is hashed before it, so that
- * different fields never give the same bytes.
+ * The links of the hash chain (digest.h), by BLAKE2b-256.  A link hashes its
+ * fields in a fixed order.  The sender is the only one that varies in length,
+ * so its length is hashed before it; then two links whose fields have different
+ * values never hash the same bytes.
  */
 #include "crypt/digest.h"
 #include "crypt/crypt.h"

@@ -22,9 +22,9 @@
 #define RESULT_SIZE 32
 #define BASE64 sodium_base64_VARIANT_ORIGINAL_NO_PADDING
 
-/* A stored password that asks for more passes or more KiB than this is refused
- * as corrupt.  This program never stores one, and checking one could exhaust
- * memory. */
+/* The most passes, and the most KiB of memory, that a stored password may ask
+ * for.  crypt_password_verify() returns RC_CORRUPT for one that asks for more:
+ * this program never stores one, and checking one could exhaust memory. */
 #define OPS_MAX 16
 #define MEM_KIB_MAX (1024 * 1024)
 
@@ -35,9 +35,10 @@ static_assert(CRYPT_PASSWORD_SIZE == crypto_pwhash_argon2id_STRBYTES,
 struct cost {
 	unsigned long long passes;
 	size_t bytes;
-	/* A stored password of this cost, which crypt_password_dummy() checks
-	 * for a name that does not exist.  Nobody knows a password that it
-	 * accepts: it was made from 32 random bytes that were not kept. */
+	/* A stored password of this cost, against which crypt_password_dummy()
+	 * checks the password of a client when no stored password of a user can
+	 * be used.  Nobody knows a password that matches: the dummy was made
+	 * from 32 random bytes that were not kept. */
 	const char *dummy;
 };
 
@@ -105,8 +106,9 @@ take_text(const char **p, const char *text)
 	return (true);
 }
 
-/* Reads a decimal number into ${ret} and moves ${*p} past it.  Returns false if
- * there is none, or if it is not from 1 to ${max}. */
+/* Reads the decimal number at ${*p} into *ret and moves ${*p} past it.  Returns
+ * false if there is none, or if it is not from 1 to ${max}; then *ret and
+ * ${*p} are undefined. */
 static bool
 take_number(const char **p, size_t max, size_t *ret)
 {
@@ -118,8 +120,9 @@ take_number(const char **p, size_t max, size_t *ret)
 	return (v >= 1 && v <= max);
 }
 
-/* Decodes base64 into ${ret} and moves ${*p} past it.  Returns false if it does
- * not hold exactly ${n} bytes. */
+/* Decodes the base64 at ${*p} into ${ret}, and moves ${*p} to the first
+ * character that is not base64.  Returns false if the base64 is malformed or
+ * does not give exactly ${n} bytes; then ${ret} and ${*p} are undefined. */
 static bool
 take_bytes(const char **p, unsigned char *ret, size_t n)
 {

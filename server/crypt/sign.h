@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Signatures (Ed25519, RFC 8032), SHA-256 and base64 (RFC 4648, section 4) by
- * libsodium.  Servers sign their requests to each other with these.  A key is
- * stored as its seed, 32 secret bytes, from which the public key follows.
+ * libsodium.  Servers sign their requests to each other with these.  A secret
+ * key is stored as its seed, 32 secret bytes, from which sign_public() computes
+ * the public key.
  *
  * Thread: any, for all functions.  Blocks: never; to sign or to verify takes
  * about 30 to 60 us.
@@ -28,9 +29,9 @@ void sign_make(const uint8_t seed[SIGN_SEED_SIZE], const void *p, size_t n,
 
 /* Returns true if ${signature} was made for the ${n} bytes at ${p} with the
  * secret key of ${public}.  Returns false also for a public key that is not in
- * its canonical form or is of low order (anybody can make signatures for the
- * latter), and for a signature whose S was replaced by S + L, where L is the
- * order of the group. */
+ * its canonical form, for a public key of low order (for which anybody can make
+ * signatures), and for a signature whose R is of low order or whose S is not
+ * below L, the order of the group; so S cannot be replaced by S + L. */
 bool sign_verify(const uint8_t public[SIGN_PUBLIC_SIZE], const void *p,
     size_t n, const uint8_t signature[SIGN_SIZE]);
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The functions of db.h: they select the driver (SQLite or PostgreSQL) by the
- * url and pass calls on to it.
+ * The functions of db.h.  db_open() selects the driver (SQLite or PostgreSQL)
+ * by the URL; most others call the driver of their connection.  If the driver
+ * lacks a function, the one here does the same with other functions, does
+ * nothing and returns RC_OK or a default, or returns RC_INTERNAL.
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The driver side of db.h: the functions that a backend provides.  They have
- * the contracts of the db_ functions of the same names.  Only db/ and tests
- * include this.
+ * The driver side of db.h: struct db_driver, the table of the functions that a
+ * backend provides, and struct db, the beginning of its connection.  A function
+ * in the table has the contract of the function of db.h that calls it and, as a
+ * rule, has its name (begin: db_begin()).  Where a member is NULL, db.c does
+ * without it.  Only db/ and tests include this.
  */
 #ifndef DB_DB_INTERNAL_H
 #define DB_DB_INTERNAL_H

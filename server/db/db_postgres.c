@@ -2,14 +2,15 @@
 /*
  * The PostgreSQL driver: prepared statements, rows and columns.
  *
- * Promises: whatever happens to the server or the network, each wait for an
- * answer ends within db_answer of base/timing.h (in a migration:
+ * Promises: whatever happens to the server or the network, each wait for the
+ * answer to a statement ends within db_answer of base/timing.h (in a migration:
  * DB_POSTGRES_MIGRATE_MS; after db_allow_long_statements(): an hour).  A call
- * may wait for several answers.  A connection that failed is never used again;
- * the next transaction makes another.
+ * may wait for several answers, and to connect has time limits of its own
+ * (db_postgres_open.c).  A connection that failed is never used again; the next
+ * transaction, or the next statement outside one, makes another.
  *
  * Relies on: one thread for each connection; statements that have the same
- * names in both schemas.
+ * names for SQLite and for PostgreSQL (schema/).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -109,8 +110,9 @@ db_postgres_prepare(struct db_postgres *p, int id,
 		return (err_set(err, RC_INTERNAL,
 		    "%s is run while results are taken", text->name));
 	if (p->conn == NULL) {
-		/* The transaction's earlier statements were lost with the
-		 * connection, so the rest of it must not run on a new one. */
+		/* In a transaction this fails: the earlier statements of the
+		 * transaction were lost with the connection, so its later ones
+		 * must not run on a new connection. */
 		rc = p->open ? err_set(err, RC_AWAY, "the database is away")
 			     : db_postgres_connect(p, err);
 		if (rc != RC_OK)
@@ -221,8 +223,9 @@ postgres_run(struct db *db, int id, const struct db_val *v, size_t n,
 	return (rc);
 }
 
-/* Returns RC_INTERNAL for statement ${id}, which was given a set of rows but
- * takes no arrays, so that it would run for the first row only. */
+/* Makes the error RC_INTERNAL for a caller that was given a set of rows for
+ * statement ${id} and has found that its parameters are not arrays: it would
+ * run for the first row only. */
 static enum rc
 not_for_many(const struct db_postgres *p, int id, struct err *err)
 {
@@ -231,8 +234,10 @@ not_for_many(const struct db_postgres *p, int id, struct err *err)
 	    p->db.schema->statements[id].name));
 }
 
-/* The most rows of a write that are sent in one array (a query sends all its
- * rows in one).  Longer arrays make larger messages and save little. */
+/* The most rows of parameters that one run of a statement receives, as arrays,
+ * in db_pipeline_write() and db_exec_many(); db_pipeline_query() and
+ * db_run_many() pass all rows to one run.  Longer arrays make larger messages
+ * and save little. */
 #define SET_ROWS 512
 
 /* Adds statement ${id} for the rows of ${set} to the pipeline. */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Long statements, for fsck and copy, which read whole tables.  The server does
- * not end them (the node waits up to LONG_MS for each answer), the planner may
- * scan whole tables, and a cursor fetches the rows, so that memory holds only
- * FETCH_ROWS of them at a time.
+ * Long statements, for fsck and copy, which read whole tables.  On a connection
+ * that allows them the server has no time-out for statements, the program waits
+ * up to LONG_MS (an hour) for each answer, and the planner may scan whole
+ * tables.  In a transaction, db_run() with a callback fetches the rows through
+ * a cursor, so that memory holds only FETCH_ROWS of them at a time.
  */
 #include <stdio.h>
 #include <string.h>
@@ -70,8 +71,9 @@ declare(struct db_postgres *p, int id, const char *name,
 	return (rc);
 }
 
-/* Fetches up to FETCH_ROWS rows and calls ${each} for them; *ret_n is their
- * number, 0 at the end. */
+/* Fetches the next rows, up to FETCH_ROWS, from cursor ${name}, and calls
+ * ${each} for them until it fails.  *ret_n: the number of fetched rows; 0: the
+ * cursor is at its end. */
 static enum rc
 fetch(struct db_postgres *p, const char *name, const struct db_each *each,
     int *ret_n, struct err *err)

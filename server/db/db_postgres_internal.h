@@ -15,8 +15,10 @@
 #define DB_POSTGRES_PARAMS_MAX 32
 #define DB_POSTGRES_COLUMNS_MAX 32
 
-/* The longest time, in milliseconds, that each statement of a migration may
- * take, and that a node waits for the migration of another node. */
+/* The longest wait, in milliseconds, of a node for the answer to one statement
+ * of a migration, except its COMMIT (db_answer_ms); also the longest wait for
+ * the migration lock before each migration, while another node holds the
+ * lock. */
 #define DB_POSTGRES_MIGRATE_MS 600000
 
 /* A prepared statement, as the server describes it. */
@@ -47,9 +49,11 @@ struct db_postgres {
 	struct db db; /* must be the first member */
 	PGconn *conn; /* NULL: not connected */
 	char *url;
-	/* The deadlines.  The member db_answer_ms is longer than
-	 * db_statement_ms and db_lock_ms, so that the server ends a statement
-	 * before the node gives up the connection. */
+	/* The time-outs and pauses of base/timing.h; borrowed, never NULL.  The
+	 * wait of the node for an answer (db_answer_ms) is longer than the time
+	 * for which the server lets a statement run (db_statement_ms) or wait
+	 * for a lock (db_lock_ms), so that the server ends a statement before
+	 * the node gives up the connection. */
 	const struct timing *timing;
 	int64_t lineage;      /* of the server; 0: not known yet */
 	bool open;            /* a transaction has begun */
@@ -84,8 +88,11 @@ struct db_postgres_row {
 	int row;
 };
 
-/* One set of parameters in the form that libpq takes.  ${room} holds the
- * encoded integers. */
+/* The parameters of one run of a statement, in the form that
+ * PQsendQueryPrepared() takes.  Each element of ${values} is NULL (the
+ * parameter is NULL) or points to an integer encoded in ${room}, to a text or
+ * blob of the caller (not copied), or to an array in the buffer of
+ * db_postgres_encode_set(). */
 struct db_postgres_params {
 	int n;
 	const char *values[DB_POSTGRES_PARAMS_MAX];
@@ -114,20 +121,26 @@ extern const struct db_driver db_postgres_driver;
 
 /* ---- db_postgres_wire.c: values in the server's binary forms ---- */
 
-/* Returns whether values of type ${type} can be sent and read.  *ret_array:
- * ${type} is an array of such values. */
+/* Returns whether this driver can send and read values of PostgreSQL's type
+ * ${type}, or ${type} is an array of such values, which can only be sent.
+ * *ret_array: whether ${type} is such an array; it is set in every case. */
 bool db_postgres_type_known(Oid type, bool *ret_array);
 
-/* Encodes the parameters of a statement for one row.  *ret points into ${v} and
- * into itself: both must stay where they are until they are sent.  RC_INTERNAL:
- * a value does not fit the type of its parameter. */
+/* Encodes the parameters of a statement for one row: ${v} holds ${st}->nparams
+ * values, as the caller has checked.  *ret points to the texts and blobs of
+ * ${v}, without a copy, and into itself: both must stay where they are until
+ * libpq has accepted the statement.  RC_INTERNAL: a value does not fit the type
+ * of its parameter; *ret is then not valid. */
 enum rc db_postgres_encode(const struct db_postgres_stmt *st,
     const struct db_val *v, struct db_postgres_params *ret,
     struct err *err) MUST_USE;
 
-/* Encodes the parameters of a statement for many rows: one array of ${nrows}
- * elements for each column, in ${room}, whose content is replaced.  *ret points
- * into ${room}, which must not change until they are sent. */
+/* Encodes the parameters of a statement for ${nrows} rows, which follow one
+ * another in ${v}: one array of ${nrows} elements for each of the
+ * ${st}->nparams parameters.  The arrays replace the content of ${room}; *ret
+ * points into ${room}, which must not change until libpq has accepted the
+ * statement.  RC_INTERNAL: a value does not fit the type of its parameter.
+ * After this error and RC_NO_MEMORY, *ret is not valid. */
 enum rc db_postgres_encode_set(const struct db_postgres_stmt *st,
     const struct db_val *v, size_t nrows, struct buf *room,
     struct db_postgres_params *ret, struct err *err) MUST_USE;
@@ -137,15 +150,18 @@ int64_t db_postgres_i64(const PGresult *result, int row, int col);
 
 /* ---- db_postgres_query.c: statements and their results ---- */
 
-/* Flushes the pipeline, sends ${sql}, which has no parameters, and waits for
- * its result (of several statements the last one), whose values are texts.  The
- * caller clears *ret, which is set on success only; ${ret} may be NULL.
- * RC_AWAY: there is no connection (this call makes none), or it is lost. */
+/* Flushes the pipeline; if that fails, returns the error and does not send
+ * ${sql}.  Then sends ${sql}, which has no parameters, and waits for its result
+ * (of several statements the last one), whose values are texts.  *ret is set on
+ * success only, and the caller clears it; ${ret} may be NULL.  RC_AWAY: no
+ * connection exists (this call makes none), it is lost, or no result arrived
+ * within ${p}->patience_ms. */
 enum rc db_postgres_exec(struct db_postgres *p, const char *sql, PGresult **ret,
     struct err *err) MUST_USE;
 
-/* As db_postgres_exec(); *ret is the number in the first column of the only
- * row, which must exist. */
+/* Runs the query ${sql} as db_postgres_exec().  *ret, set on success only, is
+ * the number in the first column of the first row.  The query must return a
+ * row: this function does not check that. */
 enum rc db_postgres_query_i64(struct db_postgres *p, const char *sql,
     int64_t *ret, struct err *err) MUST_USE;
 
@@ -153,25 +169,29 @@ enum rc db_postgres_query_i64(struct db_postgres *p, const char *sql,
 enum rc db_postgres_exec_texts(struct db_postgres *p, const char *sql,
     const char *const texts[], int n, struct err *err) MUST_USE;
 
-/* Waits for the result of a statement, for ${p}->patience_ms at most.  ${sent}:
- * whether libpq has accepted the statement; if not, the error is made from
- * libpq's message.  ${what} names the statement in errors.  The connection is
- * closed if the statement was not accepted, if the connection fails, if no
- * result arrives in time, and if the server shuts down or is a standby.  The
- * caller clears *ret (NULL after an error). */
+/* Waits, for ${p}->patience_ms at most, for the result of the statement that
+ * the caller has just passed to libpq.  ${sent}: whether libpq has accepted the
+ * statement; if not, this call does not wait, and the error has libpq's text
+ * (RC_NO_MEMORY on a sound connection, else RC_AWAY).  ${what} names the
+ * statement in errors.  The connection is closed if the statement was not
+ * accepted, if the connection fails, if no result arrives in time (RC_AWAY),
+ * and if the server shuts down or is a standby.  The caller clears *ret, which
+ * is NULL after an error. */
 enum rc db_postgres_await_result(struct db_postgres *p, bool sent,
     const char *what, PGresult **ret, struct err *err) MUST_USE;
 
-/* Waits for the result of the next statement of the pipeline, until ${until_ms}
- * (monotonic).  RC_CONFLICT without an error text: the server has skipped the
- * statement because an earlier one failed.  Otherwise as
- * db_postgres_await_result(). */
+/* Waits until ${until_ms} (monotonic) for the result of the first statement in
+ * the pipeline whose result was not taken yet.  RC_CONFLICT without an error
+ * text: the server has skipped the statement because an earlier one failed.
+ * Otherwise as db_postgres_await_result() for a statement that libpq has
+ * accepted. */
 enum rc db_postgres_pipeline_result(struct db_postgres *p, int64_t until_ms,
     const char *what, PGresult **ret, struct err *err) MUST_USE;
 
 /* Takes the result that marks the end of the pipeline, and leaves pipeline
- * mode.  Returns false if the connection fails, if another result arrived, or
- * none until ${until_ms} (monotonic). */
+ * mode.  Returns false if the connection fails, another result arrives, nothing
+ * arrives until ${until_ms} (monotonic), or libpq does not leave pipeline mode.
+ * The caller then closes the connection. */
 bool db_postgres_pipeline_end(struct db_postgres *p, int64_t until_ms) MUST_USE;
 
 /* Closes the connection; the next transaction connects again. */
@@ -189,22 +209,30 @@ enum rc db_postgres_each_row(struct db_postgres *p, const PGresult *result,
 
 /* ---- db_postgres_pipeline.c: statements in one round trip ---- */
 
-/* Adds ${sql} (kept until its result is taken), or a prepared statement with
- * ${params} (borrowed for the call), to the pipeline.  A full pipeline is
- * flushed first.  RC_AWAY: there is no connection, or it is lost. */
+/* Add a statement to the end of the pipeline: db_postgres_pipeline_add_text()
+ * the text ${sql}, and db_postgres_pipeline_add() the prepared statement
+ * ${pending}->what with ${params} (borrowed for the call).  ${sql} and the
+ * pointers in ${pending}, which is copied, must stay valid until the result is
+ * taken.  A full pipeline is flushed first; if that fails, the statement is not
+ * added, and the error of the flush is returned.  RC_AWAY: there is no
+ * connection, or it was closed because libpq has not accepted the statement.
+ * RC_INTERNAL: libpq cannot enter pipeline mode. */
 enum rc db_postgres_pipeline_add_text(
     struct db_postgres *p, const char *sql, struct err *err) MUST_USE;
 enum rc db_postgres_pipeline_add(struct db_postgres *p,
     const struct db_postgres_params *params,
     const struct db_postgres_pending *pending, struct err *err) MUST_USE;
 
-/* Sends the statements in the pipeline and waits for their results.  Returns
- * the first failure, with the result codes that db.h describes ("the
- * pipeline"); RC_OK without a connection.  db_postgres_pipeline_flush_before()
- * is for a caller that runs a statement of its own next.
- * db_postgres_pipeline_flush_last() also returns the result of the last
- * statement in *ret (NULL after an error), which the caller clears; the
- * pipeline must not be empty. */
+/* Send the statements in the pipeline and wait for all their results.  Return
+ * the first failure.  In place of RC_EXISTS and RC_CONFLICT,
+ * db_postgres_pipeline_flush() returns RC_CONFLICT, and
+ * db_postgres_pipeline_flush_before(), which is for a caller that runs a
+ * statement of its own next, returns RC_INTERNAL.  Both return RC_OK if the
+ * pipeline is empty; the loss of the connection empties it.  For
+ * db_postgres_pipeline_flush_last() the pipeline must not be empty: it also
+ * returns the result of the last statement in *ret (NULL after an error), which
+ * the caller clears; in place of RC_EXISTS and RC_CONFLICT it returns
+ * RC_INTERNAL, unless the last statement itself has failed. */
 enum rc db_postgres_pipeline_flush(
     struct db_postgres *p, struct err *err) MUST_USE;
 enum rc db_postgres_pipeline_flush_before(
@@ -213,12 +241,12 @@ enum rc db_postgres_pipeline_flush_last(
     struct db_postgres *p, PGresult **ret, struct err *err) MUST_USE;
 
 /* Returns whether the server alone detects every error of the statements in the
- * pipeline: no query has a callback, and each db_pipeline_write() is an INSERT,
- * which adds as many rows as it was given, or fails (so an INSERT with DO
- * NOTHING must not be written this way).  Then COMMIT can be sent with the
- * pipeline, because no check of a result has to precede it.  A statement counts
- * as an INSERT only after its first result on this connection or an earlier
- * one. */
+ * pipeline, so that COMMIT can be sent with them: no query has a callback, and
+ * each db_pipeline_write() is an INSERT.  An INSERT is assumed, without a
+ * check, to add as many rows as it was given, or to fail (so an INSERT with DO
+ * NOTHING must not be written this way).  A statement counts as an INSERT only
+ * after the pipeline has taken a result of it, on this connection or an earlier
+ * one of ${p}. */
 bool db_postgres_pipeline_only_inserts(const struct db_postgres *p);
 
 /* ---- db_postgres_transaction.c ---- */
@@ -256,14 +284,17 @@ enum rc db_postgres_lineage_get(
 enum rc db_postgres_waits_for_standby(
     struct db *db, bool *ret, struct err *err) MUST_USE;
 
-/* Returns whether the server is on the lineage that the connection's owner
- * follows (db_options.lineage), or the owner follows none.  Uses what is known
- * of the server, without a query. */
+/* Returns whether the lineage of the server, as the last query for it found it
+ * (${p}->lineage), is the one that the owner of the connection follows (the
+ * variable at db_options.lineage).  Returns true, too, if the pointer
+ * db_options.lineage is NULL or the variable is 0.  Runs no query. */
 bool db_postgres_lineage_kept(const struct db_postgres *p);
 
-/* Queries the lineage of a new connection, unless db_options.lineage is NULL.
- * RC_AWAY: it is not the one that the owner follows, or the server is a
- * standby. */
+/* Queries the lineage of the server of a new connection and stores it in ${p};
+ * returns RC_OK without a query if db_options.lineage is NULL.  RC_AWAY: the
+ * lineage is not the one that the owner of the connection follows
+ * (db_postgres_lineage_kept()), the server is a standby, or the connection is
+ * lost.  The caller closes the connection after an error. */
 enum rc db_postgres_lineage_check(
     struct db_postgres *p, struct err *err) MUST_USE;
 
@@ -283,8 +314,10 @@ enum rc db_postgres_set_long(struct db_postgres *p, struct err *err) MUST_USE;
 enum rc db_postgres_allow_long_statements(
     struct db *db, struct err *err) MUST_USE;
 
-/* Runs the text of statement ${id}, which must be prepared, through a cursor,
- * after flushing the pipeline.  A transaction must be open. */
+/* Flushes the pipeline, opens a cursor for the text of statement ${id} (without
+ * the locking clause sql_text.writer), and calls ${each} for its rows.  The
+ * caller has prepared the statement, because its parameter types are used here,
+ * and a transaction is open. */
 enum rc db_postgres_run_cursor(struct db_postgres *p, int id,
     const struct db_postgres_params *params, const struct db_each *each,
     struct err *err) MUST_USE;
@@ -292,8 +325,10 @@ enum rc db_postgres_run_cursor(struct db_postgres *p, int id,
 /* ---- db_postgres_pooler.c: poolers in front of the server ---- */
 
 /* Checks a new connection for a pooler, before anything is set in its session.
- * RC_INVALID: a pooler gives the server's sessions to other clients between our
- * transactions. */
+ * RC_INVALID: a pooler in transaction mode gives the server's sessions to other
+ * clients between the transactions of this connection.  RC_OK: there is no
+ * pooler, or one in session mode, which is stored in ${p}->session_pooler;
+ * later connections of ${p} are then not checked for the mode again. */
 enum rc db_postgres_pooler_check(
     struct db_postgres *p, struct err *err) MUST_USE;
 
@@ -307,12 +342,13 @@ struct db_postgres *db_postgres_new(const struct db_options *options);
 enum rc db_postgres_connect_bare(
     struct db_postgres *p, struct err *err) MUST_USE;
 
-/* Connects, if there is no connection, if the server has closed it or announced
- * its shutdown, or if it is on another lineage than the owner follows.  After a
- * failure, further calls return RC_AWAY at once until a pause (db_retry_first
- * of base/timing.h, doubling up to db_retry_most) is over or another connection
- * of this process succeeds.  After the first success RC_INVALID becomes
- * RC_AWAY. */
+/* Connects and sets up the session.  Keeps an existing connection (RC_OK),
+ * unless the server has closed it or announced its shutdown, or is on another
+ * lineage than the owner of the connection follows: such a connection is closed
+ * first.  After a failed attempt, further calls return RC_AWAY at once until a
+ * pause (db_retry_first of base/timing.h, doubling up to db_retry_most) is over
+ * or another connection of this process has succeeded since.  Once ${p} has
+ * been connected, later attempts return RC_AWAY in place of RC_INVALID. */
 enum rc db_postgres_connect(struct db_postgres *p, struct err *err) MUST_USE;
 
 /* ---- db_postgres_schema.c: migrations ---- */

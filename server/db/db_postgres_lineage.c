@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The lineage of the server behind a connection (see struct db_lineage).
+ * The lineage of the server behind a connection (see struct db_lineage), and
+ * the query for commits that wait for a standby.
  *
  * The name of a lineage consists of the system identifier that initdb chose,
  * the number (oid) of the database, and the timeline.  A copy that was restored
@@ -13,9 +14,9 @@
 
 #include "db/db_postgres_internal.h"
 
-/* pg_control_checkpoint() would return the timeline of the last checkpoint,
- * which may be an older one.  The name of the log file that is written now
- * contains the current one. */
+/* The query takes the timeline from the name of the write-ahead log file that
+ * is written now.  pg_control_checkpoint() would return the timeline of the
+ * last checkpoint, which may be an older timeline. */
 static const char lineage_sql[] =
     "SELECT name, hashtextextended(name, 0)::text, standbys, waits FROM "
     "(SELECT (SELECT system_identifier FROM pg_control_system()) || '/' || "
@@ -97,8 +98,9 @@ db_postgres_lineage_check(struct db_postgres *p, struct err *err)
 /* A commit for which a node has stopped waiting (db_answer of base/timing.h)
  * continues to wait for its standby at the server and keeps its locks.  Other
  * transactions then fail because of these locks, and their errors do not name
- * the standby.  This query finds such commits, and also those that wait for
- * their standby only for a moment. */
+ * the standby.  This query returns whether any commit in this database waits
+ * for a standby now, be it such a commit or one that waits only for a
+ * moment. */
 static const char standby_sql[] =
     "SELECT EXISTS (SELECT 1 FROM pg_stat_activity "
     "WHERE datname = current_database() AND wait_event = 'SyncRep')";

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Notifications between nodes (LISTEN and NOTIFY), and the number of the node.
- * The connection that listens is not the writer's; the owner of this connection
- * polls its descriptor.
+ * Notifications between nodes (LISTEN and NOTIFY), and db_set_node(), which
+ * stores the number of the node in the session.  The thread of cluster/ listens
+ * on a connection of its own, not on the writer's, and polls the descriptor of
+ * that connection.
  */
 #include <stdio.h>
 

@@ -2,9 +2,11 @@
 /*
  * Connections to PostgreSQL, and the settings that every connection gets.
  *
- * Promises: the settings that make a commit durable are read back; a server
- * with fsync or full_page_writes off is refused, and synchronous_commit=off is
- * overridden.  A password in the url is never printed.
+ * Promises: on each new connection the settings that make a commit durable are
+ * read; a server with fsync or full_page_writes off is refused (RC_INVALID),
+ * and synchronous_commit=off is set to on in the session.  The error for a url
+ * that libpq cannot parse may quote the url; a url with a password is refused
+ * earlier, by config_check_url().
  */
 #include <poll.h>
 #include <stdatomic.h>
@@ -19,8 +21,11 @@
 /* The oldest version that the statements have been tested on (15). */
 #define SERVER_LEAST 150000
 
-/* Settings for what the url does not set.  With these, a server that disappears
- * is noticed within about ten seconds. */
+/* Settings of libpq, each of which is used if the url does not set it.  Because
+ * of the first five (in seconds, but tcp_user_timeout in milliseconds and
+ * keepalives_count a number), libpq notices within about ten seconds that a
+ * server has disappeared.  The last one refuses a standby; a reader that
+ * follows no lineage connects without it. */
 static const struct {
 	const char *name, *value;
 } defaults[] = {
@@ -44,8 +49,10 @@ mode_name(const struct db_postgres *p)
 	return (p->db.mode == DB_WRITER ? "twinbox writer" : "twinbox reader");
 }
 
-/* Lists the settings of the url (${options}), the defaults for those that the
- * url does not set, and the encoding and the name of the connection. */
+/* Fills the arrays for PQconnectdbParams(), each of which ends with NULL: first
+ * the settings of the url (${options}; the texts are borrowed), then the
+ * defaults for those that the url does not set, last client_encoding and
+ * application_name, which override the url. */
 static void
 list_settings(const struct db_postgres *p, const PQconninfoOption *options,
     const char *names[SETTINGS_MAX], const char *values[SETTINGS_MAX])
@@ -78,9 +85,10 @@ list_settings(const struct db_postgres *p, const PQconninfoOption *options,
 	names[n] = values[n] = NULL;
 }
 
-/* Notes a warning of the server: the statement may not have done all it should.
- * For example, an administrator has canceled a commit while it waited for a
- * standby. */
+/* libpq calls this for each notice of the server; in a session that is set up
+ * (client_min_messages), a notice is a warning.  Sets ${p}->warned: the
+ * statement may not have done all it should.  For example, an administrator has
+ * canceled the wait of a commit for a standby. */
 static void
 note_warning(void *arg, const PGresult *result)
 {
@@ -95,8 +103,9 @@ note_warning(void *arg, const PGresult *result)
 /* How long the second attempt may take, milliseconds. */
 #define REFUSAL_MS 5000
 
-/* Waits until ${conn} can take the step that ${status} requires.  Returns false
- * if that does not happen before ${until_ms} (monotonic). */
+/* Waits until the socket of ${conn} is readable (${status} is
+ * PGRES_POLLING_READING) or writable (any other ${status}).  Returns false if
+ * that does not happen before ${until_ms} (monotonic), or if poll() fails. */
 static bool
 wait_step(PGconn *conn, PostgresPollingStatusType status, int64_t until_ms)
 {
@@ -107,8 +116,8 @@ wait_step(PGconn *conn, PostgresPollingStatusType status, int64_t until_ms)
 	return (left > 0 && poll(&fd, 1, (int)left) > 0);
 }
 
-/* Takes the SQLSTATE at the end of ${text}; "" if there is none, because the
- * server has not answered. */
+/* Copies the SQLSTATE at the end of ${text}, an error message of libpq, to
+ * ${ret}; "" if there is none, because the server has not answered. */
 static void
 take_state(const char *text, char ret[SQLSTATE_SIZE])
 {
@@ -127,7 +136,8 @@ take_state(const char *text, char ret[SQLSTATE_SIZE])
 
 /*
  * Finds the SQLSTATE with which the server refuses a connection, by a second
- * attempt to connect.
+ * attempt to connect.  ${ret} is "" if this attempt finds none, for example
+ * because it succeeds or takes longer than REFUSAL_MS.
  *
  * Why a second attempt: after a failed connect libpq has only PQerrorMessage(),
  * whose text is in the server's language.  libpq reports the code instead if
@@ -190,9 +200,9 @@ db_postgres_connect_bare(struct db_postgres *p, struct err *err)
 	}
 	list_settings(p, options, names, values);
 	p->conn = PQconnectdbParams(names, values, 0);
-	/* After its first connection the program tries again after every
-	 * failure, whatever the reason, so it does not need to find the reason
-	 * then. */
+	/* Once ${p} has been connected, every failure to connect again is
+	 * followed by another attempt, whatever the reason, so the reason is
+	 * not needed. */
 	if (p->conn != NULL && PQstatus(p->conn) != CONNECTION_OK && !p->opened)
 		ask_refusal(names, values, state);
 	PQconninfoFree(options);
@@ -253,8 +263,9 @@ check_promises(struct db_postgres *p, struct err *err)
 		    "ENCODING 'UTF8'",
 		    text));
 	rc = rc == RC_OK ? show(p, "synchronous_commit", text, err) : rc;
-	/* With "local" a standby may lack a commit; that is the operator's
-	 * choice.  "off" breaks our promise, so it is overridden. */
+	/* With synchronous_commit=local a standby may lack a commit; that is
+	 * the operator's choice.  With "off" a crash of the server could lose a
+	 * commit, so "off" is overridden. */
 	if (rc == RC_OK && strcmp(text, "off") == 0)
 		rc = db_postgres_exec(
 		    p, "SET synchronous_commit TO on", NULL, err);
@@ -342,8 +353,9 @@ is_there(struct db_postgres *p)
 	return (PQstatus(p->conn) == CONNECTION_OK && !p->warned);
 }
 
-/* The time (monotonic) at which a connection of this process last succeeded.
- * The success shows that the database is back, so the other connections do not
+/* The time (monotonic, in milliseconds) of the last attempt to connect that
+ * succeeded, of all connections of this process.  The success shows that the
+ * database is back, so connections whose own attempt failed before it do not
  * wait for the end of their pauses. */
 static atomic_int_fast64_t reached_ms;
 

@@ -4,11 +4,13 @@
  * with the next one whose result is, in one round trip (libpq's pipeline mode,
  * PostgreSQL documentation, chapter "Pipeline Mode").
  *
- * Promises: results are taken in the order of the statements.  When one fails,
- * the server skips all later ones, and the flush returns that failure.  When
- * the check of a result fails here, the server has run the later statements,
- * and the flush returns the failure of the check.  Between two calls a
- * connection is in pipeline mode exactly while its pipeline is not empty.
+ * Promises: results are taken in the order of the statements.  When the server
+ * reports that one has failed, it skips all later ones, and the flush returns
+ * that failure.  When only the driver's own check of a result fails (a wrong
+ * number of changed rows, an error of a callback), the server runs the later
+ * statements all the same, and the flush returns the failure of the check.
+ * Between two calls of this driver a connection is in pipeline mode exactly
+ * while its pipeline is not empty.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -33,8 +35,8 @@ make_room(struct db_postgres *p, struct err *err)
 	return (rc);
 }
 
-/* Appends ${pending} to the list if libpq has accepted the statement (${sent});
- * else drops the connection. */
+/* Appends a copy of ${pending} to ${p}->pipeline if libpq has accepted the
+ * statement (${sent}); else closes the connection and returns RC_AWAY. */
 static enum rc
 add(struct db_postgres *p, bool sent, const struct db_postgres_pending *pending,
     struct err *err)
@@ -103,9 +105,10 @@ take(struct db_postgres *p, const struct db_postgres_pending *pending,
 }
 
 /* Returns the code for ${rc}, the result of a queued statement, if the caller
- * also runs a statement of its own.  The caller could take RC_EXISTS and
- * RC_CONFLICT for a failure of its own statement, for example that the row to
- * insert exists or that a lease is lost. */
+ * also runs a statement of its own: RC_INTERNAL for RC_EXISTS and RC_CONFLICT,
+ * else ${rc}.  The caller could take those two for a failure of its own
+ * statement, for example that the row to insert exists or that a lease is
+ * lost. */
 static enum rc
 failure_of_earlier(enum rc rc)
 {
@@ -113,8 +116,12 @@ failure_of_earlier(enum rc rc)
 	return (rc == RC_EXISTS || rc == RC_CONFLICT ? RC_INTERNAL : rc);
 }
 
-/* Takes the results of all statements, unless the connection is lost meanwhile.
- * *ret is the result of the last statement; ${ret} may be NULL. */
+/* Takes the results of all statements, until the connection is lost, and calls
+ * their callbacks until the first failure, which is returned.  If nothing has
+ * failed, *ret is the result of the last statement, which the caller clears;
+ * else *ret is not changed.  With ${ret} (may be NULL), RC_EXISTS and
+ * RC_CONFLICT of a statement before the last one are returned as
+ * RC_INTERNAL. */
 static enum rc
 take_all(
     struct db_postgres *p, int64_t until_ms, PGresult **ret, struct err *err)

@@ -12,8 +12,8 @@
 
 /* ---- errors ---- */
 
-/* X(a prefix of an SQLSTATE, result code): the first matching prefix counts.
- * See PostgreSQL's documentation, appendix A. */
+/* X(a prefix of an SQLSTATE, result code): the first matching prefix counts;
+ * RC_INTERNAL if none matches.  See PostgreSQL's documentation, appendix A. */
 #define STATES(X)                                                              \
 	X("23505", RC_EXISTS)  /* unique_violation */                          \
 	X("40", RC_CONFLICT)   /* serialization, deadlock: retryable */        \
@@ -62,7 +62,8 @@ line(const char *s)
 }
 
 /* Returns whether ${what} is the name of a statement that does not wait for
- * locks (NOWAIT). */
+ * locks (NOWAIT).  Names are compared as pointers: ${what} must be the one in
+ * the schema. */
 static bool
 never_waits(const struct db_postgres *p, const char *what)
 {
@@ -90,9 +91,11 @@ fail_result(struct db_postgres *p, const PGresult *result, const char *what,
 	if (text == NULL)
 		text = PQerrorMessage(p->conn);
 	rc = rc_of(state);
-	/* If the transaction is repeated, it may find the row that another
-	 * transaction has just inserted (RC_EXISTS), or may find the row free
-	 * that another transaction has locked (NOWAIT). */
+	/* A transaction that is repeated at once may succeed after a deadlock
+	 * (class 40); after RC_EXISTS, because it may find the row that another
+	 * transaction has just inserted; and after 55P03 of a NOWAIT, because
+	 * it may find the locked row free.  Any other 55P03 is the end of a
+	 * wait for a lock. */
 	p->db.lock_timed_out =
 	    strcmp(state, "55P03") == 0 && !never_waits(p, what);
 	p->retryable = strncmp(state, "40", 2) == 0 || rc == RC_EXISTS ||
@@ -156,8 +159,9 @@ send_all(struct db_postgres *p, int64_t until_ms)
 	return (left == 0);
 }
 
-/* Returns the next result in *ret, or NULL at the end of a statement's results.
- * Returns false if the connection fails or the time is up. */
+/* Returns the next result in *ret, which the caller clears, or NULL at the end
+ * of a statement's results.  Returns false, and does not set *ret, if the
+ * connection fails or the time is up. */
 static bool
 next_result(struct db_postgres *p, int64_t until_ms, PGresult **ret)
 {
@@ -171,8 +175,9 @@ next_result(struct db_postgres *p, int64_t until_ms, PGresult **ret)
 	return (true);
 }
 
-/* Returns the last result of the statement that was sent; NULL: the connection
- * failed or the time is up. */
+/* Sends the rest of the statement that libpq has accepted, and returns its last
+ * result, which the caller clears; NULL: the connection failed or the time is
+ * up. */
 static PGresult *
 await(struct db_postgres *p, int64_t until_ms)
 {
@@ -218,9 +223,10 @@ db_postgres_await_result(struct db_postgres *p, bool sent, const char *what,
 	PGresult *result = sent ? await(p, until) : NULL;
 
 	*ret = NULL;
-	/* libpq had no memory.  Part of the statement may be in its buffer and
-	 * would be sent with the next statement, which would then get the wrong
-	 * result. */
+	/* libpq has not accepted the statement on a sound connection, so it had
+	 * no memory.  Part of the statement may be in its buffer and would be
+	 * sent with the next statement, which would then get the wrong result;
+	 * so the connection is closed. */
 	if (!sent && PQstatus(p->conn) == CONNECTION_OK) {
 		(void)err_set(err, RC_NO_MEMORY, "%s: %.*s", what,
 		    line(PQerrorMessage(p->conn)), PQerrorMessage(p->conn));

@@ -124,10 +124,12 @@ set_lane(void *arg, const struct db_row *row, struct err *err)
 	return (RC_OK);
 }
 
-/* Fills the page from the index of ready or of leased lanes, if ${c} selects
- * lanes of one of these states.  *ret_whole is false if ${c} does not, or if
- * the index has INSPECT_WALK such lanes or more; then the caller makes the page
- * anew by a walk. */
+/* If the filter of ${c} asks for the state ready or leased, fills the page of
+ * ${c} from the index of that state, of which at most INSPECT_WALK lanes are
+ * read (of the ready lanes, only those to the filter's destination, if any).
+ * *ret_whole is false if the filter asks for neither state, or if INSPECT_WALK
+ * lanes were read, so that there may be more; the caller then empties the page
+ * and fills it by a walk. */
 static enum rc
 choose_from_set(
     struct db *db, struct choosing *c, bool *ret_whole, struct err *err)

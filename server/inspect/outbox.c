@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lists of outbox rows.  A rare state has an index of its own (a set), which is
- * read completely if it is small enough.  All other rows are found by walking
- * back from the newest, a bounded number of rows per call.
+ * Lists of outbox rows; also single rows, messages and attempts.  Rows that are
+ * scheduled, pending, sending or retried are usually few, and each of these
+ * kinds has its own index (a set), which a list reads completely if the set has
+ * fewer than INSPECT_WALK rows.  Every other list is a walk from the page's
+ * cursor towards older rows, which examines at most INSPECT_WALK rows per call.
  */
 #include <string.h>
 
@@ -148,9 +150,10 @@ set_row(void *arg, const struct db_row *row, struct err *err)
 	return (RC_OK);
 }
 
-/* Reads at most INSPECT_WALK rows of a set: of the part that ${bound} selects,
- * or of all of it (NULL).  *ret_whole: true if fewer rows were found, so all
- * were read. */
+/* Reads at most INSPECT_WALK rows of the set that the statement ${stmt} selects
+ * (${bound}: its parameter; NULL: it has none), and adds those that match the
+ * filter of ${c} to the page.  *ret_whole: true if the statement gave fewer
+ * than INSPECT_WALK rows, so all were read. */
 static enum rc
 look_at_set(struct db *db, int stmt, const int64_t *bound, struct choosing *c,
     bool *ret_whole, struct err *err)
@@ -170,9 +173,10 @@ look_at_set(struct db *db, int stmt, const int64_t *bound, struct choosing *c,
 	return (rc);
 }
 
-/* Fills the page from a set that holds all rows that ${c} selects (pending rows
- * that are not scheduled: from two sets).  *ret_whole: false if there is no
- * such set, or if a set has INSPECT_WALK rows or more. */
+/* Fills the page of ${c} from a set that holds all rows that the filter of ${c}
+ * can match (pending rows that are not scheduled: from two sets).  *ret_whole:
+ * false if there is no such set, or if a set has INSPECT_WALK rows or more; the
+ * caller then empties the page and fills it by a walk. */
 static enum rc
 choose_from_set(
     struct db *db, struct choosing *c, bool *ret_whole, struct err *err)

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Pages of ids.  A walk along an index in the page's order ends when the page
- * is full.  A set, which comes in another order, is read completely, and its
- * first ids in the page's order stay in the page.  Both give the same order, so
- * one page may come from a set and the next from a walk, without a gap.
+ * Pages of ids.  A walk reads an index in the page's order until the page is
+ * full or the caller's limit of rows is reached.  A set is an index in another
+ * order: the caller reads it completely, and of its ids behind the cursor those
+ * that are first in the page's order stay in the page.  Both give the same
+ * order, so one page may come from a set and the next from a walk, without a
+ * gap.
  */
 #include <string.h>
 

@@ -24,7 +24,9 @@ struct restored {
 };
 
 /* The facts about one server or one lane that the audit entries read so far
- * have given. */
+ * (the newest first) have given.  ${rewound_by} belongs to a lane, the other
+ * facts to a server.  keys_done and epoch_done: an older entry about a change
+ * of its keys, or of its epoch, does not count. */
 struct subject {
 	uint64_t key; /* the id of the server's destination, or of the lane */
 	bool keys_done, epoch_done;
@@ -44,8 +46,8 @@ struct reading {
 
 /* ---- the audit log ---- */
 
-/* Returns the subject ${key} of ${t}, which is made if it does not exist.
- * NULL: memory is short. */
+/* Returns the subject with the key ${key} in the table ${t}, which owns it.  If
+ * ${t} has none, adds an empty one.  NULL: memory is short. */
 static struct subject *
 subject(struct htab *t, uint64_t key)
 {
@@ -188,8 +190,10 @@ take_lane(void *arg, const struct db_row *row, struct err *err)
 	return (RC_OK);
 }
 
-/* Reads the lanes of all servers in one walk of at most ${pages} pages, since
- * no index has the lanes of one server. */
+/* Walks all lanes to other servers that have rows in the outbox, ${lanes} lanes
+ * a page and at most ${pages} pages, since no index has the lanes to one
+ * server.  Adds each lane that counts to its restored server (take_lane()).
+ * Sets more unless a page was empty: there may be lanes that were not read. */
 static enum rc
 read_lanes(struct db *db, struct reading *r, int64_t lanes, int64_t pages,
     struct err *err)
@@ -209,9 +213,10 @@ read_lanes(struct db *db, struct reading *r, int64_t lanes, int64_t pages,
 	return (RC_OK);
 }
 
-/* Fills the result with the restored servers for which lanes were found.  If no
- * lane was found, but not all lanes were read, the server that was restored
- * last is reported without lanes. */
+/* Stores in the result how many restored servers have a lane that counts, and
+ * the domain and the lanes of the one among them that was restored last.  If no
+ * server has such a lane, but perhaps not all lanes were read (more), stores
+ * the server that was restored last of all, without lanes. */
 static void
 tell(const struct reading *r)
 {

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Changes at other servers of which a user is known here, and that no operator
- * has dealt with yet: new keys, and a new epoch (the server was restored from a
- * backup, and may have lost what was sent to it).
+ * Changes at other servers that no operator has dealt with yet: new keys, and a
+ * new epoch (the server was restored from a backup, and may have lost messages
+ * that were sent to it).  Only servers count of which at least one user is
+ * known here.
  *
- * They are derived from rows that exist anyway: the audit log and the lanes.
- * So they survive a restart, and each node finds the same changes.
+ * The changes are not stored.  They are derived from rows that exist anyway:
+ * the newest entries of the audit log and the lanes.  So a restart loses none
+ * of them, and each node finds the same ones.
  */
 #ifndef INSPECT_PEER_CHANGES_H
 #define INSPECT_PEER_CHANGES_H
@@ -37,24 +39,30 @@ struct peer_changes_lane {
 };
 
 struct peer_changes {
-	/* keys: the number of servers whose accepted keys have changed within
-	 * PEER_CHANGES_KEYS_MS, and that no operator has pinned, unpinned,
-	 * blocked, unblocked or forgotten since.  The texts are those of the
-	 * newest change. */
+	/* keys: the number of servers whose accepted keys have changed in the
+	 * last PEER_CHANGES_KEYS_MS, by the entries that are read of the audit
+	 * log, and that no operator has pinned, unpinned, blocked, unblocked or
+	 * forgotten since.  keys_domain and keys_detail: the server with the
+	 * newest of these changes, and the audit log's text about it; "" if
+	 * there are none. */
 	size_t keys;
 	char keys_domain[LIMIT_DOMAIN_LEN + 1];
 	char keys_detail[PEER_CHANGES_DETAIL];
 
 	/*
-	 * restored: the number of servers whose epoch has changed within
-	 * PEER_CHANGES_EPOCH_MS, that no operator has blocked or forgotten
-	 * since, and to which a lane has sent its first kept row before the
-	 * change and was not rewound after it.  Domain and lanes are those of
-	 * the server that was restored last.
+	 * restored: the number of servers whose epoch has changed in the last
+	 * PEER_CHANGES_EPOCH_MS, by the entries that are read of the audit log,
+	 * that no operator has blocked or forgotten since, and that have a lane
+	 * that counts.  A lane to the server counts if the first of its rows
+	 * that are still in the outbox was sent before the change, and no
+	 * operator has rewound the lane after the change.  restored_domain,
+	 * nlanes and lanes are those of the server, among the counted ones,
+	 * whose epoch changed last.
 	 *
-	 * more: not all lanes were read, so a restored server may have more
-	 * lanes than are counted here.  If ${more} is set and no lane was found
-	 * at all, the server that was restored last is reported without lanes.
+	 * more: the limit of pages ended the reading of lanes, so there may be
+	 * lanes that are not counted here.  If ${more} is set and no lane of
+	 * any server counts, ${restored} is 1 for the server whose epoch
+	 * changed last, and ${nlanes} is 0.
 	 */
 	size_t restored;
 	bool more;

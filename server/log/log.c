@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The ring of the log, the log thread, and the direct way to stderr for
- * programs without this thread.  Owns a byte ring from log_start() to
- * log_stop().  Promises that, while the log thread runs, a caller waits for
- * nothing but a lock, which is held while at most one record is copied: only
- * the log thread writes to the descriptor, which may be a full pipe.  Relies on
- * signals being blocked in the log thread (no SIGPIPE).
+ * The ring of the log, the log thread, and the direct way to stderr while this
+ * thread does not run.  Owns a byte ring from log_start() to log_stop().
+ * Promises that, while the log thread runs, a log call waits for nothing but a
+ * lock, which is held while at most one record is copied: only the log thread
+ * writes to the descriptor, which may be a full pipe.  Relies on signals being
+ * blocked in the log thread (so SIGPIPE does not end the program).
  *
  * Invariants, under the lock:
  *  1. head - tail bytes are in the ring, whole records only;
@@ -35,8 +35,9 @@
 /* A pipe that poll() reports as writable takes this many bytes without
  * blocking. */
 #define PIPE_CHUNK 4096
-/* The time that log_stop() waits for the log thread beyond log_stop_ms.  After
- * that it abandons the thread. */
+/* log_stop() gives the log thread log_stop_ms (struct timing) to write, and
+ * waits this many milliseconds more for its end.  Then log_stop() abandons the
+ * thread. */
 #define STOP_GRACE_MS 500
 
 enum sink { SINK_FILE, SINK_PIPE, SINK_SOCKET };
@@ -131,9 +132,12 @@ record_init(struct log_record *rec, enum log_event event, size_t len)
 	(void)snprintf(rec->thread, sizeof(rec->thread), "%s", thr_self_name());
 }
 
-/* Puts a record into the ring.  Drops and counts it if the ring has no room for
- * it; drops it without counting if log_last() was called before.  ${last}: all
- * later records are dropped.  Returns false if there is no ring. */
+/* Sets the time of ${rec} and puts it with ${fields} into the ring.  Returns
+ * true also if the record is dropped: because the ring has no room for it (then
+ * the record is counted), or because log_last() was called since log_start()
+ * (not counted).  Returns false if there is no ring: the caller then writes the
+ * line to stderr.  ${last}: the call is from log_last(), and drops all later
+ * records. */
 static bool
 submit(struct log_record *rec, const char *fields, bool last)
 {
@@ -221,8 +225,8 @@ log_event(enum log_event event, const char *fmt, ...)
 	va_end(ap);
 }
 
-/* Returns the text of ${err}, or of its result code if it has none; NULL if
- * ${err} is NULL. */
+/* Returns the text of ${err}, or the text of its result code if its own text is
+ * empty; NULL if ${err} is NULL.  The result is borrowed. */
 static const char *
 story_of(const struct err *err)
 {
@@ -305,9 +309,10 @@ log_last_bare(enum log_event event)
 
 /* ---- the log thread ---- */
 
-/* Waits until a write takes PIPE_CHUNK bytes without blocking; does not wait
- * for a file, whose writes may block.  Returns false if log_stop() was called
- * and its time is over. */
+/* Waits until poll() reports the descriptor as writable, or as broken, so that
+ * a write fails at once.  For a file, returns true without waiting, and the
+ * write may block.  Returns false if log_stop() was called, log_stop_ms are
+ * over, and the descriptor is still not writable. */
 static bool
 wait_writable(const struct log_run *run)
 {
@@ -325,8 +330,10 @@ wait_writable(const struct log_run *run)
 	}
 }
 
-/* Writes a piece, of at most PIPE_CHUNK bytes unless the log is a file.
- * Returns the number of bytes, 0 to try again, -1 if it cannot be written. */
+/* Waits for the descriptor (wait_writable()) and writes the first of the ${n}
+ * bytes at ${p}, at most PIPE_CHUNK unless the log is a file.  Returns the
+ * number of bytes written, 0 if the caller is to try again, -1 if a write fails
+ * or the time of log_stop() is over. */
 static ssize_t
 write_piece(const struct log_run *run, const char *p, size_t n)
 {
@@ -369,8 +376,9 @@ flush_out(struct log_run *run)
 	buf_reset(out);
 }
 
-/* Prints the fields of a line of the log thread itself.  Such a line does not
- * go through the ring, which may be full. */
+/* Prints the fields of a line that the log thread itself logs into ${out}
+ * (LOG_FIELDS_MAX bytes), and returns their length.  Such a line does not go
+ * through the ring, which may be full. */
 static size_t __attribute__((format(printf, 2, 3)))
 own_fields(char *out, const char *fmt, ...)
 {
@@ -383,8 +391,9 @@ own_fields(char *out, const char *fmt, ...)
 	return (len);
 }
 
-/* Adds a line that says how many lines were dropped since the last such line,
- * if any were. */
+/* If lines were dropped since the last report, appends to the output buffer a
+ * line with their number.  If the level of the log suppresses this line, they
+ * count as reported all the same. */
 static void
 report_dropped(struct log_run *run)
 {
@@ -407,9 +416,12 @@ report_dropped(struct log_run *run)
 	log_line_add(&run->out, run->options.format, &rec, fields);
 }
 
-/* Formats and writes the records from ${tail} up to ${head}, or until the
- * output buffer is full.  Returns the new tail, and the number of records in
- * *ret_lines. */
+/* Formats the records from ${tail} up to ${head}, or until the output buffer
+ * has too little room for the next one, adds the report of dropped lines, and
+ * writes the buffer to the descriptor; lines that cannot be written are dropped
+ * and counted.  Returns the position behind the last formatted record, for the
+ * caller to store as the new tail.  *ret_lines: how many records were
+ * formatted. */
 static uint64_t
 write_batch(
     struct log_run *run, uint64_t tail, uint64_t head, uint64_t *ret_lines)

@@ -2,10 +2,11 @@
 /*
  * The log: lines "time level event id key=value ..." (or JSON objects) to one
  * descriptor.  A log call puts its line into a bounded ring, from which the log
- * thread writes it.  So a log call never blocks and never fails: if the ring is
- * full, the line is dropped and counted, and the count is logged later.  Where
- * no log thread runs (commands, the start and the end of a program), a line is
- * written to stderr at once, and this write may block.
+ * thread writes it.  So a log call waits for no I/O and never fails: if the
+ * ring is full, the line is dropped and counted, and the count is logged later
+ * (LOG_DROPPED).  Where no log thread runs (commands, the start and the end of
+ * a program), a line is written to stderr at once, always as text, and this
+ * write may block.
  *
  * Never log bodies, passwords or tokens.
  */
@@ -129,16 +130,19 @@ struct log_options {
 	const struct timing *timing; /* kept; NULL: timing_real() */
 };
 
-/* Starts the log thread, which must not run yet, and sets the level.  Returns
- * RC_NO_MEMORY if there is no memory or the thread cannot be started.  The
- * descriptor, the clock and the timing must last until log_stop().  Before
- * log_start() and after log_stop(), lines are written to stderr directly. */
+/* Starts the log thread and sets the level; the caller makes sure that the
+ * thread does not run yet.  Returns RC_NO_MEMORY if there is no memory or the
+ * thread cannot be started; nothing has changed then.  ${options} is copied,
+ * but its descriptor, clock and timing must last until log_stop() has returned.
+ * Before log_start() and after log_stop(), lines go to stderr directly. */
 enum rc log_start(const struct log_options *options, struct err *err) MUST_USE;
 
-/* Writes the lines in the ring, for at most log_stop_ms, and ends the log
- * thread.  Lines that are not written by then are dropped and counted.  If the
- * thread still hangs in a write 500 ms later, it is abandoned: the program must
- * end then.  Does nothing if the thread does not run. */
+/* Lets the log thread write the lines in the ring, for at most log_stop_ms, and
+ * waits until the thread has ended.  Lines that are not written by then are
+ * dropped and counted.  If the thread still hangs in a write 500 ms later, it
+ * is abandoned and goes on using the descriptor and the clock; log_stop() does
+ * not report this, so a program calls it just before its end.  Does nothing if
+ * the thread does not run. */
 void log_stop(void);
 
 /* Changes the level while the log thread runs. */
@@ -150,39 +154,45 @@ bool log_enabled(enum log_level level);
 
 /* Logs ${event}, unless its level is below that of the log.  ${fmt} gives the
  * fields: "user=%s n=%d".  A value ends at the next " key=" that is part of
- * ${fmt} itself, so no value can add a field (in a text line, '=' in such a
- * value becomes '?').  Text before the first key is the id; in JSON, the member
- * "id", or "text" if a space is in it.  In JSON a value is a number if its
- * format is the conversion of one decimal number and nothing else ("n=%d", not
- * "n=%x" or "n=%dms") and the result is a JSON number with at most 15 digits
- * before the point; other values are strings.  Values are cut at 512 bytes, all
- * fields together at about 4,000 bytes.  In values, control and format
- * characters and bytes that are not UTF-8 become '?'.  Leaves errno unchanged.
- * Thread: any.  Blocks: never while the log thread runs. */
+ * ${fmt} itself, so no value can add a field (in a text line, an '=' in a value
+ * that would look like the end of a key becomes '?').  Text before the first
+ * key is the id of the event's subject; in JSON, the member "id", or "text" if
+ * a space is in it.  In JSON a value is a number if its format is the
+ * conversion of one decimal number and nothing else ("n=%d", not "n=%x" or
+ * "n=%dms") and the result is a JSON number with at most 15 digits before the
+ * point; other values are strings.  Values are cut at 512 bytes, all fields
+ * together at about 4,000 bytes.  In values, control and format characters and
+ * bytes that are not UTF-8 become '?'.  Leaves errno unchanged.  Thread: any.
+ * Blocks: while the log thread runs, only for a short lock; else may block in
+ * a write to stderr. */
 void log_event(enum log_event event, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* As log_event(), without fields. */
 void log_event_bare(enum log_event event);
 
-/* As log_event(), with the text of ${err} as the last field, "error".  If
- * ${err} is NULL, there is no such field. */
+/* As log_event(), with the text of ${err} (if it is empty: the text of its
+ * result code) as the last field, "error".  If ${err} is NULL, there is no such
+ * field. */
 void log_error(enum log_event event, const struct err *err, const char *fmt,
     ...) __attribute__((format(printf, 3, 4)));
 
 /* As log_error(), without other fields. */
 void log_error_bare(enum log_event event, const struct err *err);
 
-/* As log_error(), for the last line of a program that ends: all later lines are
- * dropped, and not counted, until log_start() is called again.  Thread: any. */
+/* As log_error(), for the last line of a program that is about to end: all
+ * later lines are dropped, and not counted, until log_start() is called again.
+ * Does not end the program or the log thread, and does not wait until the ring
+ * is written (log_stop()).  Thread: any. */
 void log_last(enum log_event event, const struct err *err, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* As log_last(), without an error or fields. */
 void log_last_bare(enum log_event event);
 
-/* Appends the line that log_event() would write in ${format} to ${out} instead
- * of the log, whatever the level is.  Thread: any. */
+/* Logs nothing: formats ${event} and its fields as log_event() does, but in
+ * ${format} and whatever the level is, and appends the line to ${out}.
+ * Thread: any. */
 void log_line_print(struct buf *out, enum log_format format,
     enum log_event event, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));

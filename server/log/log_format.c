@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Log lines as text and as JSON.  Owns the mark (log_internal.h).  Promises
- * valid UTF-8 without control and format characters, one line a record, valid
- * JSON, and that the keys of a line come from the format of the call, never
- * from a value.
+ * Log lines as text and as JSON.  Owns the mark, which stands before each key
+ * in the fields of a record (log_internal.h).  Promises valid UTF-8 without
+ * control and format characters, one line a record, valid JSON, and that the
+ * keys of a line's fields come from the format of the call, never from a value.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -14,13 +14,14 @@
 #include "log/log_internal.h"
 
 #define MARK_LEN 9
-/* The first byte of a mark says whether the value of its key was converted from
- * a number or is text.  The random word after this byte is the same in all
- * marks. */
+/* The first byte of a mark.  MARK_NUMBER: the format of the value after the key
+ * is the conversion of one decimal number (is_number_format()), and the value
+ * was not cut; MARK_TEXT: any other value.  The random word after this byte is
+ * the same in all marks of a process. */
 #define MARK_TEXT '\x1f'
 #define MARK_NUMBER '\x1e'
-/* Numbers of up to this many digits are exact in every program that reads JSON
- * (RFC 8259, 6). */
+/* A whole number of at most this many decimal digits is exact as a double, the
+ * type in which programs commonly read a JSON number (RFC 8259, section 6). */
 #define EXACT_DIGITS 15
 /* Room kept for the text of an error behind long fields. */
 #define STORY_ROOM (MARK_LEN + 6 + 256)
@@ -98,8 +99,10 @@ key_len(const char *s)
 	return (n > 0 && s[n] == '=' ? n + 1 : 0);
 }
 
-/* Returns true if ${p}, the format of a value, is the conversion of one decimal
- * number and nothing else.  Hexadecimal numbers and pointers are text. */
+/* Returns true if ${p}, a format from the first byte of a value on, begins with
+ * the conversion of a decimal number, whole or with a fraction, and a space or
+ * the end follows.  The caller does not know yet whether the space ends the
+ * value, so is_json_number() checks the result later. */
 static bool
 is_number_format(const char *p)
 {
@@ -114,8 +117,9 @@ is_number_format(const char *p)
 	return (p[1] == '\0' || p[1] == ' ');
 }
 
-/* Copies ${fmt} with a mark in place of the space before each key, and before a
- * key at its start.  Returns false if ${size} is too small. */
+/* Copies ${fmt} to ${out}, of ${size} bytes, with a mark in place of the space
+ * before each key, and before a key at the start of ${fmt}.  Returns false if
+ * ${size} may be too small: ${out} cannot be used then. */
 static bool
 mark_format(char *out, size_t size, const char *fmt)
 {
@@ -149,8 +153,8 @@ begins_mark(const char *p, size_t n)
 		memcmp(p + 1, mark + 1, n - 1) == 0);
 }
 
-/* Returns the next mark in the ${n} bytes at ${p}, or their end if there is
- * none. */
+/* Returns the first mark in the ${n} bytes at ${p}, which may be at ${p}
+ * itself, or ${p} + ${n} if there is none. */
 static const char *
 find_mark(const char *p, size_t n)
 {
@@ -230,9 +234,10 @@ looks_like_key(const char *p, size_t i, bool lead)
 	return (i < end && (i == 0 ? lead : p[i - 1] == ' '));
 }
 
-/* Appends ${n} bytes of valid UTF-8, with '?' for each unsafe character.  JSON
- * gets the '?', too, instead of an escape, because programs that print a member
- * (jq -r) would undo the escape. */
+/* Appends ${n} bytes, which must be valid UTF-8, with '?' for each control or
+ * format character (utf8_is_unsafe()).  JSON gets the '?', too, instead of an
+ * escape, because programs that print a member (jq -r) would undo the escape.
+ * In JSON, only '"' and '\\' are escaped, with a backslash. */
 static void
 add_clean(struct buf *out, const char *p, size_t n, bool json)
 {

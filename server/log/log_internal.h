@@ -5,10 +5,10 @@
  * into lines.
  *
  * The fields of a record are text with a mark before each key.  A mark is a
- * control character and a random word, which is made when the first line is
- * logged.  Nobody who chooses a value knows the word, so no value can add a
- * field.  The control character says whether the value was converted from a
- * number.
+ * control character and a random word, which is made once per process, when the
+ * first line is formatted.  Nobody who chooses a value knows the word, so no
+ * value can add a field.  The control character says whether the value after
+ * the key was converted from one decimal number.
  */
 #ifndef BASE_LOG_INTERNAL_H
 #define BASE_LOG_INTERNAL_H
@@ -24,8 +24,8 @@
 #define LOG_FIELDS_MAX 4096
 /* The most bytes of one value that are logged. */
 #define LOG_VALUE_MAX 512
-/* The longest line: escapes at most double the fields; the rest is for the
- * time, the level, the event and the thread. */
+/* The most bytes of a line, as text or JSON: escapes at most double the fields;
+ * the 512 bytes are for the time, the level, the event and the thread. */
 #define LOG_LINE_MAX (2 * LOG_FIELDS_MAX + 512)
 
 struct log_record {
@@ -35,9 +35,11 @@ struct log_record {
 	char thread[16];
 };
 
-/* Prints ${fmt} with marks to ${out} (LOG_FIELDS_MAX bytes), then ${story} (may
- * be NULL) as the field "error".  Returns the length, at most LOG_FIELDS_MAX;
- * there is no NUL.  Thread: any. */
+/* Prints ${fmt} with the arguments ${ap} and a mark before each key to ${out},
+ * which has LOG_FIELDS_MAX bytes, then ${story} as the field "error" (NULL:
+ * without this field).  Fields that are too long are cut, but ${story} gets at
+ * least 256 bytes.  Returns the length, at most LOG_FIELDS_MAX; do not rely on
+ * a NUL at the end.  Thread: any. */
 size_t log_fields_print(char *out, const char *story, const char *fmt,
     va_list ap) __attribute__((format(printf, 3, 0)));
 

@@ -142,9 +142,10 @@ check_setting(struct check *c, struct err *err)
 
 /* ---- 2: DNS ---- */
 
-/* Appends a line about each of the first ADDRESSES_SHOWN addresses of ${list}:
- * may it be contacted, and if not, why.  Returns the number of all addresses;
- * ${*ret_allowed}: how many of all may be contacted. */
+/* Appends to ${out} a line about each of the first ADDRESSES_SHOWN addresses of
+ * ${list}: may it be contacted, and if not, why; then the line "and more" if
+ * there are more.  Returns the number of all addresses, shown or not;
+ * ${*ret_allowed}: how many of all of them may be contacted. */
 static size_t
 list_addresses(const struct check *c, const struct addrinfo *list,
     struct buf *out, size_t *ret_allowed)
@@ -172,9 +173,10 @@ list_addresses(const struct check *c, const struct addrinfo *list,
 	return (n);
 }
 
-/* Looks up the host of the other server's document.  The step fails if this
- * server may contact none of its addresses.  The look-up needs no port, and
- * asks for one socket type so that it gives each address once. */
+/* Looks up the host of the other server's document, and prints the result and
+ * the addresses.  The step fails, and no further step is tried, if DNS gives no
+ * address or this server may contact none of them.  The look-up needs no port,
+ * and asks for one socket type so that it gives each address once. */
 static enum rc
 check_dns(struct check *c, struct err *err)
 {

@@ -40,9 +40,10 @@ struct check {
 /* Prints ${out} and frees it. */
 enum rc check_print(struct buf *out, struct err *err) MUST_USE;
 
-/* Prints the result of the step ${what}, and sets failed if the step failed.
- * check_say_or_end() also sets over then, because no later step can be tried.
- * Errors: RC_NO_MEMORY; RC_IO: standard output. */
+/* Both print ${e}, the result of the step ${what}, and set ${c}->failed if the
+ * step failed.  check_say_or_end() then also sets ${c}->over, with which the
+ * caller tries no later step.  A step that failed is not an error of these
+ * functions.  Errors: RC_NO_MEMORY; RC_IO: standard output. */
 enum rc check_say(struct check *c, const char *what, const struct explain *e,
     struct err *err) MUST_USE;
 enum rc check_say_or_end(struct check *c, const char *what,

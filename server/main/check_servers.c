@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The requests of `twinboxd check-federation`, to the other server and to this
- * one as other servers see it.  They run one after the other.
+ * The requests of `twinboxd check-federation`, one after the other:
+ * check_document() fetches the document of the server that is checked;
+ * check_own() fetches that of this server from the place where other servers
+ * fetch it; check_request() sends a signed request to the server that is
+ * checked, and sends it once more if the answer is key-unknown.
  */
 #include <sys/socket.h>
 
@@ -16,9 +19,10 @@
 
 #define DOCUMENT_URL_SIZE (BASE_SIZE + sizeof(DOCUMENT_PATH))
 #define PING "check-federation"
-/* How long to wait, at least and at most, before a signed request is sent a
- * second and last time.  The other server may need this time to fetch this
- * server's key. */
+/* The shortest and the longest wait, in milliseconds, before check_request()
+ * sends its signed request a second and last time.  It does so only if the
+ * first answer is a 503 with the code key-unknown: the other server may need
+ * this time to fetch this server's key. */
 #define AGAIN_MIN_MS 1000
 #define AGAIN_MAX_MS 5000
 
@@ -115,9 +119,12 @@ read_said(const struct reply *a, struct classify_said *room)
 		    : NULL);
 }
 
-/* Reads the document of ${domain} from the answer ${a}.  ${pinned}: its fixed
- * URL, or NULL.  Returns false if the status is not 200 or the document is not
- * valid; ${ret} then says why, and is not set otherwise. */
+/* Reads the document of the server ${domain} from the answer ${a} into
+ * ${ret_document}.  ${pinned}: a base URL that the document may name although
+ * it is not public (document_read()), or NULL.  Returns false if the status is
+ * not 200 or document_read() fails: then sets ${ret} to a failed step with the
+ * reason, and leaves ${ret_document} unchanged.  If it returns true, ${ret} is
+ * not set. */
 static bool
 read_document(const struct reply *a, const char *domain, const char *pinned,
     struct document *ret_document, struct explain *ret)
@@ -246,10 +253,13 @@ check_document(struct check *c, struct err *err)
 
 /* ---- 7: the document of this server ---- */
 
-/* On this host the name may resolve to another address than elsewhere (a line
- * of /etc/hosts, a private resolver).  That is not a fault, but then this step
- * has not tested what other servers see, so add a note to ${e} if other servers
- * may not contact the address. */
+/* Adds a note to ${e}, a step that went well, if the address that answered ${a}
+ * is one that other servers do not contact.  On this host the name may resolve
+ * to another address than elsewhere (a line of /etc/hosts, a private resolver).
+ * That is not a fault, but then the step has not tested the address that other
+ * servers use.  The rule for addresses is this server's (federation-networks,
+ * and loopback unless ${public}), because those of other servers are not
+ * known. */
 static void
 note_address(const struct check *c, const struct reply *a, bool public,
     struct explain *e)
@@ -294,10 +304,12 @@ judge_own(struct check *c, const struct reply *a, const char *pinned,
 		note_address(c, a, pinned == NULL, ret);
 }
 
-/* Other servers fetch this server's document from its domain, whatever
- * federation-url is, unless they have fixed this server's URL (which they must
- * if federation-url is not public, see domain_url_public()).  The domain is the
- * operator's own, so any address is allowed. */
+/* Fetches this server's document as other servers do, and prints the result of
+ * this step.  If federation-url is public (domain_url_public()), they fetch it
+ * from https://DOMAIN, even if federation-url names a subdomain.  If it is not,
+ * only servers that have fixed this server's URL (their federation-peer) can
+ * fetch it, from the host of federation-url.  Any address is allowed, because
+ * the server there is the operator's own. */
 enum rc
 check_own(struct check *c, struct err *err)
 {
@@ -358,9 +370,10 @@ ask(struct check *c, const struct buf *body, struct reply *ret, struct err *err)
 	return (rc == RC_OK ? run(c, ret, err) : rc);
 }
 
-/* Returns how many milliseconds to wait before the request is sent once more,
- * AGAIN_MIN_MS to AGAIN_MAX_MS; 0: do not send it again, since the answer is
- * not a 503 with the code key-unknown. */
+/* Returns how many milliseconds to wait before the request is sent once more:
+ * the time of the header Retry-After, but at least AGAIN_MIN_MS (also without
+ * the header) and at most AGAIN_MAX_MS.  Returns 0 if ${a} is not a 503 with
+ * the code key-unknown: then the request is not sent again. */
 static int
 wait_again_ms(const struct reply *a)
 {

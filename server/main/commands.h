@@ -12,8 +12,9 @@
 
 #include "base/buf.h"
 
-/* A flag of a command that is not a setting.  A list of flags ends with name
- * NULL. */
+/* A flag of a subcommand, or one that is given instead of a subcommand
+ * (main_options).  Settings are given as flags, too, but are in another table
+ * (config/config.h).  A list of flags ends with name NULL. */
 struct main_option {
 	const char *name;
 	char letter; /* '\0': none */
@@ -36,7 +37,8 @@ extern const struct main_command main_commands[];
  * NULL. */
 extern const struct main_option main_options[];
 
-/* Appends the usage, the commands and their flags, for --help.  The caller
+/* Appends to ${out}, for --help, the usage line, all commands of main_commands,
+ * and their flags and those of main_options, each name once.  The caller
  * appends the settings. */
 void commands_write_help(struct buf *out);
 

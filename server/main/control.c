@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The control socket: it passes operators' commands to the server that holds
- * the lock of the data directory. (Only that server may write to an SQLite
- * database.)  A request is one line of JSON, and so is its answer; each has at
- * most LINE_MAX_LEN bytes, and each side waits PATIENCE_S seconds for bytes of
- * the other.  The socket is DATA/control with mode 0600: a program that may
- * open it may send commands.
+ * The control socket, DATA/control (DATA is the data directory).  The server
+ * that holds the lock of the data directory listens there.  A command such as
+ * `twinboxd user add` that finds the lock held sends its operation to that
+ * server, because only the server may write to an SQLite database.  A
+ * connection carries one request and one answer, each a line of JSON of at most
+ * LINE_MAX_LEN bytes with its newline; the server serves one connection at a
+ * time.  Each side gives up when the other has neither sent nor taken a byte
+ * for PATIENCE_S seconds.  The socket has mode 0600, and nothing else is
+ * checked: a program that may open it may send commands.
  */
 #include <errno.h>
 #include <poll.h>
@@ -40,8 +43,10 @@ struct control {
 	struct thr *thr;
 };
 
-/* The address of DATA/control.  The path may be longer than a socket address
- * allows, so the address goes through the descriptor of the directory. */
+/* Returns the address of the socket DATA/control as a path through ${dir_fd},
+ * the descriptor of the data directory, because the path of the directory may
+ * be longer than a socket address allows.  ${dir_fd} must be open while the
+ * address is used. */
 static struct sockaddr_un
 control_address(int dir_fd)
 {
@@ -63,9 +68,11 @@ set_patience(int fd)
 	    fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 }
 
-/* Reads a line into ${line}, of LINE_MAX_LEN bytes.  Returns its length without
- * the newline, or -1 at the end of the input, on an error or a time-out, or
- * when the line, with its newline, is too long. */
+/* Reads a line from ${fd} into ${line}, a buffer of LINE_MAX_LEN bytes.
+ * Returns the length of the line without its newline; no NUL is added, and
+ * bytes after the newline are lost.  Returns -1 if the input ends before a
+ * newline, on an error or a time-out, or if the line with its newline is longer
+ * than the buffer. */
 static ssize_t
 read_line(int fd, char *line)
 {
@@ -267,8 +274,9 @@ control_start(const struct data *data, struct writer *writer,
 	control->readers = readers;
 	control->wake_fd = eventfd(0, EFD_CLOEXEC);
 	control->listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	/* A socket that exists was left by a server that was killed: this
-	 * process holds the lock of the directory. */
+	/* Remove the socket that a killed server has left.  No running server
+	 * listens on it, because this process holds the lock of the data
+	 * directory. */
 	(void)unlinkat(data->dir_fd, "control", 0);
 	if (control->wake_fd < 0 || control->listen_fd < 0 ||
 	    bind(control->listen_fd, (const struct sockaddr *)(void *)&addr,

@@ -4,16 +4,19 @@
  * PostgreSQL, back, or between two databases of PostgreSQL.
  *
  * Promises: the source is read in one snapshot on a connection that cannot
- * write.  A source of SQLite is locked meanwhile.  For one of PostgreSQL the
- * copy is refused if a node serves it at the beginning, or if a table has
- * another number of rows or a node another heartbeat at the end.  The target
- * gets everything in one transaction, which commits only after the rows of
- * every table have been counted on both sides and the numbers are equal.  An
- * interrupted copy therefore leaves an empty database, which can be copied into
- * again, and never half of a copy.  Then fsck verifies the target.
+ * write.  A source of SQLite is locked against servers meanwhile, with the lock
+ * that side_init() chooses.  A source of PostgreSQL is not locked: the copy is
+ * refused if a node serves it at the beginning, or if, at the end, the number
+ * of rows of a table or the sum of the nodes' heartbeats has changed.  The
+ * target gets all rows in one transaction, which commits only after the rows of
+ * every table have been counted on both sides and the numbers are equal.  A
+ * copy that fails or is interrupted before the commit therefore adds nothing to
+ * the target but the schema, and can be run again; after the commit the target
+ * has everything, and never half of a copy.  Then fsck verifies the target.
  *
- * The epoch is copied, too.  Every id and every number is the same as before,
- * so clients' cursors stay valid.
+ * The epoch, all ids and all sequence numbers are copied unchanged, so clients'
+ * cursors stay valid.  Outbox rows that were being sent become pending
+ * (copy_rescue()).
  */
 #include <inttypes.h>
 #include <libgen.h>
@@ -29,9 +32,12 @@
 #include "upkeep/copy.h"
 #include "upkeep/preflight.h"
 
-/* A node whose last heartbeat is younger than this counts as serving, since the
- * clocks may differ.  After a node was killed, the copy is refused for this
- * long, unless another node has marked it dead. */
+/* A node of the source whose last heartbeat is younger than this (in
+ * milliseconds) counts as serving.  Nodes write a heartbeat every 2 s; the
+ * limit is higher because a heartbeat has the time of the node's clock, which
+ * may differ from this program's.  After a node was killed, the copy is refused
+ * for about this long, unless another node has marked the killed one as
+ * left. */
 #define NODE_QUIET_MS 30000
 #define SQLITE "sqlite:"
 
@@ -48,10 +54,11 @@ struct side {
 
 /* ---- opening ---- */
 
-/* Makes ${side} the side of the database at ${url}; NULL: the database of the
- * settings.  The lock of an SQLite database is in the data directory of the
- * settings, if they name this database, or else in the folder of the file.
- * RC_INVALID: ${url} is not valid or too long. */
+/* Sets ${side} to the database at ${url}, or to that of the settings if ${url}
+ * is NULL, and opens nothing.  Also chooses the directory in which side_lock()
+ * locks an SQLite database: the data directory of the settings if ${url} is
+ * NULL or the same text as the setting `db`, else the folder of the file.
+ * RC_INVALID: config_check_url() refuses ${url}, or it is too long. */
 static enum rc
 side_init(struct side *side, const struct config *config, const char *url,
     struct err *err)
@@ -80,9 +87,11 @@ side_init(struct side *side, const struct config *config, const char *url,
 	return (RC_OK);
 }
 
-/* Takes the lock of an SQLite database, so that no server serves it from here
- * on.  On PostgreSQL, refuse_served() checks the source instead, and
- * copy_alone() locks the target. */
+/* Takes the lock in the directory that side_init() has chosen for an SQLite
+ * database, until side_close(): a server with this data directory cannot start
+ * meanwhile.  RC_BUSY: another twinboxd holds the lock.  Does nothing on
+ * PostgreSQL, where refuse_served() checks the source and copy_alone() locks
+ * the target. */
 static enum rc
 side_lock(struct side *side, struct err *err)
 {
@@ -123,9 +132,11 @@ on_node(void *arg, const struct node_row *node)
 		s->node = *node;
 }
 
-/* Refuses (RC_BUSY) a source with a node whose last heartbeat is younger than
- * NODE_QUIET_MS by this program's clock.  This check misses a node whose clock
- * is far behind; refuse_changed() finds it later by its next heartbeat. */
+/* Returns RC_BUSY if a node of the source has not left and its last heartbeat,
+ * which has the time of the node's clock, is younger than NODE_QUIET_MS by this
+ * program's clock.  Stores the sum of the nodes' heartbeats in ${side}.  A node
+ * whose clock is further behind is not found here; refuse_changed() finds it if
+ * it writes a heartbeat during the copy. */
 static enum rc
 refuse_served(struct side *side, struct err *err)
 {
@@ -178,9 +189,11 @@ refuse_content(const struct side *side, struct err *err)
 	return (RC_OK);
 }
 
-/* Opens the target, migrates it, and begins its transaction.  RC_EXISTS: the
- * target has, or once had, content.  After RC_OK no server can begin to serve
- * the target. */
+/* Locks the target if it is SQLite (side_lock()), opens it, migrates its
+ * schema, and begins the transaction that commit() ends.  RC_EXISTS: the target
+ * has content, or a server has served it before, so that it has an epoch.
+ * After RC_OK no server can begin to serve the target until that transaction
+ * ends.  The caller calls side_close() after an error, too. */
 static enum rc
 open_target(struct side *side, struct err *err)
 {
@@ -231,9 +244,12 @@ show_counts(const struct side *from, const struct side *to)
 	return (differ);
 }
 
-/* Refuses the copy (RC_CONFLICT) if a table of the source has another number of
- * rows than in the snapshot, or a node another heartbeat than before: then the
- * source is served by a server that refuse_served() did not find. */
+/* Ends the snapshot of the source and compares the source of now with it.
+ * Returns RC_CONFLICT if a table has another number of rows, or if the sum of
+ * the nodes' heartbeats is another than refuse_served() has stored: then a
+ * server has served the source during the copy, one that refuse_served() did
+ * not find or that started later.  A server that wrote no heartbeat and changed
+ * no number of rows is not found. */
 static enum rc
 refuse_changed(struct side *from, struct err *err)
 {

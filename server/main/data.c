@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The data directory.  Only the process that holds its lock may write to the
- * database, if that is a file of SQLite; to a database of PostgreSQL other
- * nodes write, too.  The lock is the kernel's (flock), so a server that was
- * killed leaves none behind.
+ * The data directory and its lock, flock() on DATA/lock, which one process
+ * holds at a time.  If the database is an SQLite file, only that process may
+ * write to it; to a database of PostgreSQL other nodes write, too.  The kernel
+ * releases the lock when its process ends, so a server that was killed leaves
+ * none behind.
  *
- * Nobody but the owner may be able to write to the directory or to the
- * database's files: whoever can write there can make an account an
- * administrator's.
+ * A user who can write to the directory or to the files of an SQLite database
+ * can make an account an administrator's.  So data_open(), and data_look() on
+ * SQLite, return RC_DENIED if the mode of one of these lets group or others
+ * write.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,9 +25,10 @@
 #include "main/main_internal.h"
 #include "schema/sql.h"
 
-/* Returns the result of a failure, with the errno value ${sys}, to make or open
- * the data directory or the lock in it.  RC_SETTING: the path does not or
- * cannot exist, so the setting `data` is wrong. */
+/* Returns the error for ${sys}, the errno value with which making or opening
+ * the data directory, or opening the lock in it, has failed: RC_SETTING if the
+ * path does not or cannot exist, so that the setting `data` is wrong, else as
+ * rc_of_opening(). */
 static enum rc
 rc_of_place(int sys)
 {
@@ -55,10 +58,12 @@ make_directory(const char *path, struct err *err)
 	return (RC_OK);
 }
 
-/* If the program runs as root, it becomes the owner of the directory for good.
- * So the files that a command makes there belong to the server's user
+/* If the process runs as root, it gives up root for good and runs on as the
+ * user and the group that own the data directory; if root owns it, it stays
+ * root.  So the files that a command makes there belong to the server's user
  * (`twinboxd user add` before the first start, say), and a command has no more
- * rights than the server.  RC_DENIED: the system refuses the change of user. */
+ * rights than the server.  RC_DENIED: the system refuses the change of user;
+ * RC_IO: the owner cannot be read. */
 static enum rc
 become_owner(const struct data *data, struct err *err)
 {
@@ -79,9 +84,10 @@ become_owner(const struct data *data, struct err *err)
 	return (RC_OK);
 }
 
-/* Returns whether the file of ${st} was reported before, and remembers it as
- * reported; at most 8 files are remembered.  `twinboxd copy` opens one file
- * twice. */
+/* Returns whether an earlier call had the same file or directory as ${st}
+ * (device and inode), and remembers it if not.  So the log names it once,
+ * although `twinboxd copy` opens a file twice.  Only 8 are remembered; for each
+ * further one it returns false every time. */
 static bool
 is_told(const struct stat *st)
 {
@@ -102,9 +108,10 @@ is_told(const struct stat *st)
 	return (false);
 }
 
-/* Refuses (RC_DENIED) a file or directory that group or others may write to.
- * If they may read it, logs that, once for each file.  The mode is not
- * corrected: the operator has set it, and knows who is in the group. */
+/* Returns RC_DENIED if the mode ${st} of ${path}, a file or directory, lets
+ * group or others write.  If it only lets them read, logs that, once for each
+ * path (see is_told()), and returns RC_OK.  The mode is not corrected: the
+ * operator has set it, and knows who is in the group. */
 static enum rc
 check_mode(const char *path, const struct stat *st, struct err *err)
 {
@@ -121,10 +128,11 @@ check_mode(const char *path, const struct stat *st, struct err *err)
 	return (RC_OK);
 }
 
-/* Checks the mode of the folder of an SQLite database that is outside of the
- * data directory: a user who may write to it can put another file, or another
- * write-ahead log, in the place of the database.  The sticky bit does not help,
- * because the log is not always there. */
+/* Returns RC_DENIED if group or others may write to the folder of an SQLite
+ * file, which may be another than the data directory: they can put another
+ * file, or another write-ahead log, in the place of the database.  The sticky
+ * bit does not prevent this, because the log does not always exist.  Returns
+ * RC_OK if the folder does not exist, and on PostgreSQL. */
 static enum rc
 check_folder(const struct data *data, struct err *err)
 {
@@ -159,8 +167,9 @@ check_directory(const struct data *data, struct err *err)
 }
 
 /* Checks the file of an SQLite database, and the files -wal and -shm that
- * SQLite puts beside it, as far as they exist: they must be regular files
- * (RC_SETTING), and nobody else may write to them (RC_DENIED). */
+ * SQLite puts beside it, as far as they exist: each must be a regular file
+ * (RC_SETTING), and its mode must not let group or others write (RC_DENIED); a
+ * mode that lets them read is only logged.  Returns RC_OK on PostgreSQL. */
 static enum rc
 check_files(const struct data *data, struct err *err)
 {
@@ -341,8 +350,10 @@ data_open_db(const struct data *data, struct db **ret, struct err *err)
 	return (rc);
 }
 
-/* Opens the existing database of ${data} for reading.  RC_INVALID if its schema
- * is older or newer than this program's. */
+/* Opens the existing database of ${data} with ${mode}, DB_READER or DB_COPIER,
+ * neither of which writes.  The caller closes ${*ret}, which is set on success
+ * only.  RC_INVALID: its schema is older or newer than this program's; other
+ * errors as db_open(). */
 static enum rc
 open_to_look(const struct data *data, enum db_mode mode, struct db **ret,
     struct err *err)
@@ -368,8 +379,10 @@ open_to_look(const struct data *data, enum db_mode mode, struct db **ret,
 	return (rc);
 }
 
-/* Checks that the file of an SQLite database can be read, because SQLite's own
- * error would not say why it cannot. */
+/* Checks that the file of an SQLite database exists and can be read, because
+ * SQLite's own error would not say why it cannot.  Errors: as rc_of_opening(),
+ * but RC_SETTING if no file can have that path.  Returns RC_OK on
+ * PostgreSQL. */
 static enum rc
 check_readable(const struct data *data, struct err *err)
 {

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The users of --demo, and the lines that it prints to be copied.  The users'
- * password is public, so --demo is refused anywhere but on loopback, and
- * together with behind-proxy.
+ * Makes the users of --demo, and writes the lines that the server prints for
+ * the operator to paste into a shell.  The users' password is public, so
+ * check_exposure() in config.c refuses --demo if the listen address is not
+ * loopback, and together with behind-proxy.
  *
- * The lines are pasted into bash, zsh and fish.  So they have no comments,
- * functions or plain assignments; URLs are quoted, because '?' and '[' are
- * patterns in zsh; and there is no '!', which is history in bash.  An answer
- * without a token goes to standard error, and the variable stays empty.
+ * The lines must work in bash, zsh and fish.  So they have no comments,
+ * functions or plain assignments (export works in all three); URLs are quoted,
+ * because '?' and '[' are patterns in zsh; and there is no '!', which is
+ * history in bash.  If the server's answer to the login has no token, that
+ * answer goes to standard error, and the variable TOKEN is empty.
  */
 #include <string.h>
 

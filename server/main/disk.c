@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The low-disk mark.  While the disk of the database has less free space than
- * disk-reserve, new messages are refused (storage-full), so that deliveries,
- * acks, reads and operators' commands still find space.  A disk-reserve of 0
- * switches this off, and so does PostgreSQL.  A failure of statvfs() counts as
+ * The low-disk mark.  While the disk of an SQLite database has less free space
+ * than disk-reserve, new messages are refused, so that deliveries, acks, reads
+ * and operators' commands still find space.  Users get storage-full; other
+ * servers get inbox-full, a temporary refusal, after which they send the
+ * message again.  There is no mark if disk-reserve is 0, and none on
+ * PostgreSQL.  If statvfs() fails, the server takes messages as if there were
  * space enough.
  */
 #include <inttypes.h>

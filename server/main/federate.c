@@ -13,9 +13,11 @@
 
 #define READ_SIZE 16384
 
-/* Called when a request of another server has been verified: that server is up,
- * so the relay may retry its destination.  ${alone}: the request was only a
- * heartbeat. */
+/* Called after a request of the server that is destination ${destination_id}
+ * was verified and its changes were stored.  That server is up, so the relay
+ * may send to it again before the wait after a failure is over.  ${alone}: the
+ * request had neither envelopes nor acks, as a heartbeat; then the relay does
+ * so only if a message waits for that server. */
 static void
 on_contact(void *arg, int64_t destination_id, bool alone)
 {
@@ -110,8 +112,9 @@ federate_authorities(
 	    err_set(err, rc, "federation-ca: %.80s %.140s", path, why.text));
 }
 
-/* The URL where other servers reach this one: federation-url, or https://DOMAIN
- * if that is not set. */
+/* Sets ${ret} to the URL where other servers reach this one: federation-url, or
+ * https://DOMAIN if federation-url is not set.  RC_INVALID: that is not a valid
+ * URL. */
 static enum rc
 find_url(const struct server *s, struct domain_url *ret, struct err *err)
 {

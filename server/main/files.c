@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Syncs and renames of files that must be on disk before anything depends on
- * them.
+ * Functions for files that must survive a crash.  They sync a file or a folder,
+ * rename a file and sync its folder, or create a new empty file beside another
+ * (the caller syncs that one).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -47,9 +48,10 @@ files_rename_synced(const char *from, const char *to, struct err *err)
 	return (files_sync_folder_of(to, err));
 }
 
-/* Renames ${from} to ${to} unless ${to} exists.  Some file systems lack
- * RENAME_NOREPLACE; link() and unlink() do the same there, if the file system
- * has hard links.  Returns 0, or -1 with errno (EEXIST: ${to} exists). */
+/* Renames ${from} to ${to} unless ${to} exists.  If the kernel or the file
+ * system lacks RENAME_NOREPLACE, uses link() and unlink() instead, which need a
+ * file system with hard links; if only unlink() fails, both names exist.
+ * Returns 0, or -1 with errno (EEXIST: ${to} exists). */
 static int
 rename_new(const char *from, const char *to)
 {

@@ -2,9 +2,10 @@
 /*
  * `twinboxd fsck`: checks that a database keeps its invariants and, with
  * --with-peer, that it agrees with the database of another server.  It reads
- * the rows in one snapshot, the schema in another, and the two databases of a
- * comparison in one each, on connections that cannot write.  So it takes no
- * lock, and works with and without a running server.
+ * the rows in one snapshot and the schema in a second one; for --with-peer it
+ * then reads each of the two databases in one more snapshot.  Its connections
+ * cannot write.  So it does not take the lock of the data directory, and works
+ * with and without a running server.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -96,9 +97,10 @@ struct peer {
 	const char *domain;
 };
 
-/* Checks ${peer}, which holds the values of --with-peer and --peer-domain, and
- * turns a file name into a URL, in ${room}.  Returns -1 if the command may go
- * on (also without the flags), or EX_USAGE after a message. */
+/* Checks the values of --with-peer and --peer-domain in ${peer}; each flag
+ * needs the other.  If peer->url is a file name, writes its URL to ${room} and
+ * sets peer->url to ${room}.  Returns -1 if the command may go on, also if
+ * neither flag was given, or EX_USAGE after a message. */
 static int
 read_peer(struct peer *peer, char room[URL_SIZE])
 {
@@ -128,9 +130,10 @@ read_peer(struct peer *peer, char room[URL_SIZE])
 	return (-1);
 }
 
-/* Checks the setting domain, which the comparison needs: a database holds the
- * domains of other servers only, not its own.  Returns -1 if the command may go
- * on, or the exit code after a message. */
+/* If there is a peer, checks that the setting `domain` is valid and is not the
+ * domain of the peer.  The comparison needs the setting, because a database
+ * holds the domains of other servers only, not its own.  Returns -1 if the
+ * command may go on, or the exit code after a message. */
 static int
 check_own_domain(const struct config *config, const struct peer *peer)
 {

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * SIGINT, SIGTERM and SIGHUP end a command, as they end any program, without
- * leaving half-made files.  The server does not use this: it waits for its
- * signals (serve.c).
+ * SIGINT, SIGTERM and SIGHUP end a command, and the files that it has
+ * registered as half-made are removed.  A signal that was ignored when the
+ * command started (nohup) stays ignored.  The server does not use this: it
+ * waits for its signals (serve.c).
  *
  * The handler may interrupt any code, also SQLite, so it only calls functions
  * that POSIX calls safe in a signal handler.  It unlinks the registered files,
- * restores the terminal's settings, and raises the signal again with its
- * default action, so that the parent sees a death by that signal.
- * Registrations change only while the signals are blocked.  The next process
- * that opens the database rolls back a transaction that was cut off.
+ * restores the settings of the terminal if one is registered, and raises the
+ * signal again with its default action, so that the parent process sees a death
+ * by that signal.  Registrations change only while the signals are blocked.  A
+ * transaction that was cut off is rolled back by the next process that opens an
+ * SQLite file, or by the server of PostgreSQL.
  */
 #include <assert.h>
 #include <signal.h>

@@ -77,8 +77,9 @@ print_keys(const struct store_server_key *keys, size_t n, int64_t now_ms)
 	}
 }
 
-/* Removes from ${keys} the keys that are no longer published.  Returns how many
- * are left. */
+/* Removes from the array ${keys} the keys that are no longer published at
+ * ${now_ms}; the others keep their order, and the database does not change.
+ * Returns how many are left. */
 static size_t
 keep_published(struct store_server_key *keys, size_t n, int64_t now_ms)
 {

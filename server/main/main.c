@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * twinboxd: main(), the table of subcommands with their functions, and what
- * commands share: messages, exit codes, settings.
+ * twinboxd: main(), the table that maps subcommands to their functions, what
+ * the commands share (messages, exit codes, settings), and the commands
+ * check-config, sample-config, migrate and routes.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -183,8 +184,12 @@ write_routes(struct buf *out, const struct http_route *route)
 						       : "token");
 }
 
-/* For the tests, which have a row for each route: prints all routes and frames,
- * and who may use them. (The WebSocket is public until its hello.) */
+/* `twinboxd routes`, for the tests, which have a row for each route: prints a
+ * line for each HTTP route and each frame that a client may send, with the
+ * access that it needs (public, token or admin).  The WebSocket and its first
+ * frame, hello, are public, because hello brings the token; the other frames
+ * are accepted only after hello.  The route deliver, which needs the signature
+ * of a server, is printed with token. */
 static int
 routes_main(int argc, char **argv)
 {

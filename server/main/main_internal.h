@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shared by the files of the program: the data directory, the database before
- * it serves, the commands, the control socket, the server.  Functions about a
- * command run in the main thread unless they name another.
+ * Declarations shared by the files of the program twinboxd: the data
+ * directory, opening and migrating the database, the commands, the control
+ * socket, the server.  The main thread calls these functions, except that for a
+ * PostgreSQL database the thread `open` of a starting server (opening.c) calls
+ * those that open and migrate it and make its epoch.
  */
 #ifndef MAIN_MAIN_INTERNAL_H
 #define MAIN_MAIN_INTERNAL_H
@@ -47,59 +49,75 @@ void data_name(const struct config *config, struct data *ret);
  * PostgreSQL database the words "the PostgreSQL database", for error texts. */
 const char *data_database(const struct data *data);
 
-/* Opens an existing database for reading (${mode}: DB_READER or DB_COPIER),
- * even while a server serves it: takes no lock and creates no database (SQLite
- * may create the files -wal and -shm).  RC_INVALID: its schema is older or
- * newer than this program's.  RC_NOT_FOUND: it does not exist.  RC_DENIED: it
- * may not be read, or others may write to its files or to the data directory.
- * RC_SETTING: its path cannot be one, or is not a regular file. */
+/* Opens the existing database of ${config} for reading, even while a server
+ * serves it: does not take the lock of the data directory, and creates no
+ * database (SQLite may create the files -wal and -shm).  ${mode}: DB_READER, or
+ * DB_COPIER for SQLite.  ${*ret} is set only if RC_OK; db_close() frees it.
+ * RC_INVALID: the schema is older or newer than this program's, or as
+ * db_open().  For SQLite, RC_NOT_FOUND: the file does not exist; RC_DENIED: the
+ * file may not be read, or the group or others may write to it, to -wal, to
+ * -shm or to the data directory; RC_SETTING: one of the three files is not a
+ * regular file, or the path cannot name a file (a part of it is not a folder,
+ * say).  Other errors: as db_open(). */
 enum rc data_look(const struct config *config, enum db_mode mode,
     struct db **ret, struct err *err) MUST_USE;
 
-/* Opens the existing database at ${url}, which belongs to another server, for
- * reading.  Does not check the modes of its files.  Errors: as data_look(), but
- * RC_INVALID also if ${url} is too long or its file is not a regular one. */
+/* As data_look() with DB_READER, but opens the database at ${url}, which
+ * belongs to another server, and checks neither modes nor the files -wal and
+ * -shm.  If ${url} has URL_SIZE bytes or more, or names an SQLite file that is
+ * not a regular file, the result is RC_INVALID (not RC_SETTING). */
 enum rc data_look_elsewhere(
     const char *url, struct db **ret, struct err *err) MUST_USE;
 
-/* Makes a new epoch: EPOCH_LEN random hexadecimal digits, and the NUL.  A
- * database gets a new epoch when its inboxes may have other events under
- * numbers that clients have seen. */
+/* Fills ${ret} with a new epoch, EPOCH_LEN random hexadecimal digits and the
+ * NUL; the caller stores it in the database.  A database gets a new epoch when
+ * its inboxes may have other events under numbers that clients have seen. */
 void data_new_epoch(struct rnd *rnd, char ret[EPOCH_LEN + 1]);
 
-/* data_open() opens ${config}'s directory, creates it (0700) if it does not
- * exist, and takes its lock.  If the program runs as root, it becomes the
- * directory's owner for good.  RC_BUSY: another twinboxd holds the lock; then
- * ${ret} is open, too, and must be closed.  RC_SETTING: the path cannot be a
- * directory, or the database is not a regular file.  RC_DENIED: a right is
- * missing, or others may write there.  ${ret} borrows the path of ${config}. */
+/* data_open() opens ${config}'s data directory, creates it and its missing
+ * parents (0700) if they do not exist, and takes its lock.  If the program runs
+ * as root, it first changes its user and group, for good, to those of the
+ * directory's owner.  RC_BUSY: another twinboxd holds the lock; ${ret} is then
+ * open without the lock, and must be closed with data_close(), as after RC_OK.
+ * After other errors there is nothing to close.  RC_SETTING: the path does not
+ * or cannot name a directory, or the SQLite file, its -wal or its -shm is not a
+ * regular file.  RC_DENIED: a right is missing, or the group or others may
+ * write to the directory, to these files or to their folder.  ${ret} borrows
+ * the path of ${config}. */
 enum rc data_open(
     const struct config *config, struct data *ret, struct err *err) MUST_USE;
 void data_close(struct data *data);
 
-/* data_connect() opens a connection for writing, and creates the SQLite file if
- * it does not exist.  RC_SETTING: the folder of the file does not exist.
- * data_open_db() also migrates the schema. */
+/* data_connect() opens a connection for writing to the database of ${data}, and
+ * creates the SQLite file if it does not exist.  data_open_db() does the same
+ * and then calls migrate_data().  ${*ret} is set only if RC_OK; db_close()
+ * frees it.  RC_SETTING: the folder of the SQLite file does not exist; other
+ * errors: as db_open(), and for data_open_db() also as migrate_data(). */
 enum rc data_connect(
     const struct data *data, struct db **ret, struct err *err) MUST_USE;
 enum rc data_open_db(
     const struct data *data, struct db **ret, struct err *err) MUST_USE;
 
-/* Brings the schema up to date.  Before a migration, copies an SQLite database
- * with content, unless ${data} has no open directory: then ${db} is a copy
- * itself (migrate.c).  RC_FULL: there is no space for the copy; RC_INVALID: the
- * schema is newer than this program's. */
+/* Brings the schema of ${db} up to date.  Before a migration, copies an SQLite
+ * database that has users (migrate.c); if the copy fails, migrates nothing.
+ * Makes no copy if ${data} has no open directory (dir_fd is -1): ${db} is then
+ * the copy that a restore works on.  RC_FULL: there is no space for the copy or
+ * for the migration; RC_INVALID: the schema is newer than this program's; other
+ * errors: as db_migrate(), or of making the copy. */
 enum rc migrate_data(
     const struct data *data, struct db *db, struct err *err) MUST_USE;
 
-/* Compares ${db} with DATA/mark (rollback.c).  RC_INVALID: ${db} is not the
- * database that was served last, or lacks rows of it, or is empty although
- * there is a mark, which may be damaged.  If the mark cannot be read, errors as
- * position_read().  If ${accept} is true, returns RC_OK instead of all these
- * errors and sets ${*ret_rollback}: the caller must give ${db} a new epoch.  If
- * the mark is damaged and ${db} is not empty, does the same without ${accept}.
- * A missing mark is only logged.  An error of reading ${db} is always
- * returned. */
+/* Compares ${db} with DATA/mark, which holds the epoch and the last outbox id
+ * of the database that was served last (rollback.c).  RC_INVALID: ${db} has
+ * another epoch than the mark, or a lower last outbox id, or it has no epoch
+ * (it is empty) although there is a mark, intact or damaged.  If the mark
+ * cannot be opened or read, errors as position_read().  If ${accept} is true,
+ * all these errors are logged instead of returned: the result is RC_OK, and
+ * ${*ret_rollback} is true, so the caller must give ${db} a new epoch.  The
+ * same happens, even without ${accept}, if the mark is damaged and ${db} is not
+ * empty.  A missing mark gives RC_OK, and is logged unless ${db} is empty.  An
+ * error of reading ${db} is always returned.  ${*ret_rollback} is true only if
+ * ${db} needs a new epoch. */
 enum rc rollback_check(const struct data *data, struct db *db, bool accept,
     bool *ret_rollback, struct err *err) MUST_USE;
 
@@ -107,21 +125,25 @@ enum rc rollback_check(const struct data *data, struct db *db, bool accept,
 enum rc rollback_set_position(
     const struct data *data, struct db *db, struct err *err) MUST_USE;
 
-/* Logs that a start waits for ${what}, at most once in log_wait_ms, whatever
- * ${what} is.  ${err}: the last failure, or NULL.  Thread: the one that
- * starts. */
+/* Logs that a start waits for ${what}.  A call less than log_wait_ms
+ * (milliseconds, base/timing.h) after the last one that logged does nothing,
+ * even if ${what} differs.  ${err}: the last failure; NULL: none is known.
+ * Thread: main, or `open` (opening.c) while main waits for it. */
 void data_waits(const struct err *err, const char *what);
 
-/* Returns the options to open the same database, with the mode DB_READER, which
- * the caller may change.  Borrows the URL of ${data}. */
+/* Returns options with which db_open() opens the database of ${data}.  The mode
+ * is DB_READER; the caller may change the mode and every other member.  The
+ * options borrow the URL of ${data}. */
 struct db_options data_db_options(const struct data *data);
 
 /* ---- files (files.c) ---- */
 
-/* files_sync() syncs ${path}, opened with ${flags}.  files_sync_folder_of()
- * syncs the folder of ${path}, and with it the entry of ${path}.
- * files_rename_synced() renames, replacing ${to}, and syncs the folder of
- * ${to}.  Errors: RC_IO for a failed sync, else as rc_of_opening(). */
+/* files_sync() opens ${path} with the open(2) flags ${flags}, syncs and closes
+ * it.  files_sync_folder_of() syncs the folder that contains ${path}, and with
+ * it the directory entry of ${path}.  files_rename_synced() renames ${from} to
+ * ${to}, replacing ${to} if it exists, and then syncs the folder of ${to}; if
+ * this sync fails, the rename is not undone.  Errors: RC_IO for a failed sync,
+ * else as rc_of_opening(). */
 enum rc files_sync(const char *path, int flags, struct err *err) MUST_USE;
 enum rc files_sync_folder_of(const char *path, struct err *err) MUST_USE;
 enum rc files_rename_synced(
@@ -131,21 +153,25 @@ enum rc files_rename_synced(
 enum rc files_rename_new_synced(
     const char *from, const char *to, struct err *err) MUST_USE;
 
-/* Creates a new empty file beside ${path} (0600) and stores its name,
- * PATH.XXXXXXXX.part, in ${ret}, of ${size} bytes.  Errors: as
- * rc_of_opening(). */
+/* Creates a new empty file (0600) beside ${path}, called PATH.XXXXXXXX.part
+ * with eight random hexadecimal digits, and closes it.  Stores the name in
+ * ${ret}, an array of ${size} bytes; the caller checks that the name fits.
+ * Errors: as rc_of_opening(). */
 enum rc files_make_part_of(
     const char *path, char *ret, size_t size, struct err *err) MUST_USE;
 
 /* ---- signals that end a command (interrupt.c) ---- */
 
-/* From now on SIGINT, SIGTERM and SIGHUP end the process, except those that are
- * ignored.  For commands only; thread: main. */
+/* From now on each of SIGINT, SIGTERM and SIGHUP does what the functions below
+ * have registered, and then ends the process; a signal that the process ignores
+ * at this call (because of nohup, say) stays ignored.  For commands, not for
+ * the server; thread: main. */
 void interrupt_allow(void);
 
-/* After interrupt_removes() a signal that ends the command removes ${path}
- * (copied) and the files that SQLite puts beside it; at most 4 paths at a time.
- * interrupt_keeps() cancels this for ${path}. */
+/* After interrupt_removes(), a signal of interrupt_allow() removes ${path}
+ * (copied) and its -journal, -wal and -shm before it ends the command.  At most
+ * 4 paths may be registered at a time (a fifth is a failed assertion).
+ * interrupt_keeps() cancels the registration of ${path} and touches no file. */
 void interrupt_removes(const char *path);
 void interrupt_keeps(const char *path);
 
@@ -167,8 +193,9 @@ int main_take_flag(int argc, char **argv, const char *flag, bool *ret);
 
 /* Removes ${flag} and its value, "--flag VALUE" or "--flag=VALUE", from the
  * arguments.  Returns the same as main_take_flag().  ${*ret}, which must be
- * NULL before, becomes the value, or "" if the flag has none; it stays NULL if
- * the flag was not given. */
+ * NULL before, becomes the value (borrowed from ${argv}), or "" if ${flag} is
+ * the last argument; the argument after ${flag} is its value even if it begins
+ * with "--".  ${*ret} stays NULL if the flag was not given. */
 int main_take_value(int argc, char **argv, const char *flag, const char **ret);
 
 /* `twinboxd user …`.  Returns the exit code. */
@@ -197,8 +224,11 @@ void fsck_print_found(void *arg, const char *what, const char *place);
 /* `twinboxd fsck …`.  Returns the exit code. */
 int fsck_main(int argc, char **argv);
 
-/* Checks ${config}'s database and prints the findings, as fsck does.  Returns
- * the exit code; EX_DATAERR: there are violations, or the file is damaged. */
+/* Checks ${config}'s database as `twinboxd fsck` does (without --with-peer),
+ * and prints the violations and the totals.  Returns the exit code.  EX_OK:
+ * there are no violations; EX_DATAERR: there are violations, the file is
+ * damaged, or data_look() returned RC_INVALID (another schema, say); after
+ * other errors, as main_file_code(). */
 int fsck_show(const struct config *config);
 
 /* ---- checking the way to another server (check_federation.c) ---- */
@@ -215,19 +245,24 @@ int copy_main(int argc, char **argv);
 
 struct control;
 
-/* Listens at DATA/control (0600) and starts the control thread; replaces a
- * socket that a killed server has left.  ${data} must be open until
- * control_stop().  Errors: RC_NO_MEMORY, also if the thread cannot be started;
- * for the socket as rc_of_opening(). */
+/* Listens at DATA/control (0600) and starts the control thread, which does the
+ * operations of commands with ${readers} and ${writer}; replaces a socket that
+ * a killed server has left.  ${data} must hold the lock, and all three must
+ * live until control_stop(), which also frees ${*ret}.  Errors: RC_NO_MEMORY,
+ * also if the thread cannot be started; for the socket as rc_of_opening(). */
 enum rc control_start(const struct data *data, struct writer *writer,
     struct readers *readers, struct control **ret, struct err *err) MUST_USE;
 /* Ends the thread and removes the socket.  NULL is allowed. */
 void control_stop(struct control *control);
 
-/* Sends ${o} to the running server and stores the answer's text in ${o}.
- * RC_PEER: no server answers at the socket, or its answer is not valid;
- * RC_UNCERTAIN: the server did not answer in 5 s, or the connection failed, and
- * it may have done ${o}; any other error is the server's. */
+/* Sends ${o} to the server that holds the lock of ${data}, and waits for the
+ * answer.  RC_OK: the server has done ${o}; the answer's text is in o->text.
+ * RC_PEER: no server accepts the connection, so ${o} was not sent, or the
+ * answer is not valid, and ${o} may be done or not.  RC_UNCERTAIN: the request
+ * could not be sent, or no complete answer came (5 s passed without a byte, or
+ * the connection failed), and ${o} may be done or not.  Any other error is the
+ * one with which the operation failed at the server, with its text in
+ * ${err}. */
 enum rc control_call(
     const struct data *data, struct operation *o, struct err *err) MUST_USE;
 
@@ -238,10 +273,11 @@ int serve_main(int argc, char **argv);
 
 /* ---- the service manager (notify.c) ---- */
 
-/* Sends the lines that ${fmt} makes ("READY=1" and the like) to the service
- * manager that NOTIFY_SOCKET names.  Returns false if there is no such manager,
- * if the lines have more than 511 bytes, or if sending failed; nothing depends
- * on it. */
+/* Sends the lines that ${fmt} makes ("READY=1" and the like), in one datagram,
+ * to the socket of the service manager, which the environment variable
+ * NOTIFY_SOCKET names.  Returns true if the datagram was sent; false if the
+ * variable is not set or not valid, if the lines have more than 511 bytes, or
+ * if sending failed.  Callers ignore the result. */
 bool notify_manager(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* ---- messages for people (main.c, version.c) ---- */
@@ -253,8 +289,9 @@ void version_write(struct buf *out);
 int main_complain(int code, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Returns the exit code of a command that ends because of ${rc}, where
- * RC_NOT_FOUND means that a file or database is missing (EX_NOINPUT). */
+/* Returns the exit code of a command that ends because of ${rc}: EX_NOINPUT for
+ * RC_NOT_FOUND, else rc_exit_code().  For commands where RC_NOT_FOUND means
+ * that a file or a database is missing. */
 int main_file_code(enum rc rc);
 
 /* Returns the exit code as main_file_code() does, but EX_CONFIG for RC_INVALID:
@@ -262,15 +299,18 @@ int main_file_code(enum rc rc);
  * name. */
 int main_config_code(enum rc rc);
 
-/* Parses the settings of a subcommand.  Returns -1 if the command may go on, or
- * the exit code with which it ends (also after --help and --version). */
+/* Parses the settings of a subcommand into ${ret}.  Returns -1 if the command
+ * may go on.  Otherwise the command ends with the exit code that is returned:
+ * this function has printed the error, or the text of --help or --version, or
+ * nothing if ${argc} is -1 (EX_USAGE; see main_take_flag()). */
 int main_settings(int argc, char **argv, struct config *ret);
 
-/* Reads the file of federation-ca into ${ret}, which stays empty if that
- * setting is empty or federation is off (federate.c).  ${ret} is empty before,
- * and the caller frees it.  RC_INVALID, with the setting's name: the file
- * cannot be read, is larger than AUTHORITIES_LEN, or has no certificate or a
- * damaged one; RC_NO_MEMORY. */
+/* Reads the file that the setting federation-ca names into ${ret}, which stays
+ * empty if that setting is empty or federation is off (federate.c).  ${ret}
+ * must be empty before; the caller frees it after RC_OK, and it is empty after
+ * an error.  RC_INVALID, with the setting's name in ${err}: the file does not
+ * exist, cannot be read, is not a regular file, is larger than AUTHORITIES_LEN
+ * bytes, or has no certificate or a damaged one; RC_NO_MEMORY. */
 enum rc federate_authorities(
     const struct config *config, struct buf *ret, struct err *err) MUST_USE;
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Migrates the schema of an existing database.  Before anything changes, a
- * synced copy of an SQLite database with content is kept as
- * DATA/before-schema-N.db, where N is the schema that the migration leads to.
- * The two newest copies stay.
+ * Migrates the schema of a database.  If a migration is needed, an SQLite
+ * database that has users is copied before anything changes (except for a
+ * restore): the copy is synced and kept as DATA/before-schema-N.db, where N is
+ * the number of the newest schema, to which the migration leads.  After a new
+ * copy, all copies but the two with the highest N are removed.
  */
 #include <dirent.h>
 #include <errno.h>

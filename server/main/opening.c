@@ -7,12 +7,14 @@
  * once would not do: a service manager that restarts the program again and
  * again gives up before a failover is over.
  *
- * The database is opened in a thread of its own (`open`), because libpq, and a
- * commit that waits for a standby, block for seconds.  Meanwhile the main
- * thread answers a signal at once, asks the service manager for more time, and
- * keeps the waiting room open (room.c).  Of what changes meanwhile, the two
- * threads share only the flags in struct opening; the results of `open` are
- * used after it has ended.
+ * An SQLite file is opened in the main thread, once.  A PostgreSQL database is
+ * opened in a thread of its own (`open`), because libpq, and a commit that
+ * waits for a standby, block for seconds.  Meanwhile the main thread ends the
+ * process at SIGTERM or SIGINT, and once an attempt has failed or a migration
+ * waits, it asks the service manager for more time and keeps the waiting room
+ * open (room.c).  Of what changes meanwhile, the two threads share only the
+ * flags in struct opening; the main thread uses the results of `open` after
+ * `open` has ended.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -28,13 +30,15 @@
 #include "store/epoch.h"
 #include "store/recovery.h"
 
-/* While a start waits for a node that can confirm the epoch, it reads the epoch
- * again after this time. */
+/* While a start waits for another node to confirm the epoch, it reads the
+ * lineage and the epoch again after each pause of this length, in
+ * milliseconds. */
 #define CONFIRM_POLL_MS 250
 
-/* Reads the epoch of a database of one server.  A database without an epoch
- * gets one, and a database whose rollback the operator has accepted gets a new
- * one. */
+/* Stores in ${ret} the epoch of a database of one server (SQLite), within the
+ * caller's transaction.  A database without an epoch gets one, and a database
+ * for which rollback_check() has set s->rollback gets a new one: the operator
+ * has accepted a rollback, or the mark is damaged. */
 static enum rc
 make_epoch(struct server *s, char ret[EPOCH_LEN + 1], struct err *err)
 {
@@ -86,10 +90,14 @@ migrate(void *arg, struct db *db, struct err *err)
 	return (migrate_data(&g->s->data, db, err));
 }
 
-/* Finds the epoch, and whether there are users.  *ret_wait is true if the
- * database is on another lineage (PostgreSQL server and timeline) than before
- * and may be complete: the nodes that served on the lineage before get time to
- * confirm the epoch. */
+/* The hook enter() of the recovery (store/recovery.h): stores the epoch in
+ * s->epoch (a new one if necessary), and in s->was_empty whether there are no
+ * users.  On PostgreSQL, without --accept-rollback, sets *ret_wait to true, and
+ * not s->was_empty, if only the timeline of the lineage has changed (a standby
+ * was promoted) and published commits had waited for a standby, so that perhaps
+ * none is missing.  The nodes that served on the old timeline then get a
+ * limited time to confirm the epoch; enter() is called again until one has
+ * confirmed it or the time is over. */
 static enum rc
 enter(void *arg, struct db *db, bool *ret_wait, struct err *err)
 {
@@ -148,9 +156,9 @@ boot(struct server *s, struct err *err)
 	return (RC_OK);
 }
 
-/* Compares an SQLite database with the file DATA/mark.  A database of several
- * nodes has no such file: it keeps its history in its own rows
- * (cluster/lineage.h). */
+/* Checks an SQLite database against the file DATA/mark, with rollback_check().
+ * Checks nothing for a database of several nodes (PostgreSQL), which has no
+ * such file: it keeps its history in its own rows (cluster/lineage.h). */
 static enum rc
 check_mark(struct server *s, struct err *err)
 {
@@ -173,9 +181,11 @@ open_once(struct server *s, struct err *err)
 		return (rc);
 	s->db_options = data_db_options(&s->data);
 	s->db_options.lineage = db_multi_writer(s->db) ? &s->lineage : NULL;
-	/* Write the mark after the new epoch.  If the process dies in between,
-	 * the next start finds the old mark, which still does not fit, and
-	 * checks the database again. */
+	/* Write the mark after the new epoch is committed.  If the process dies
+	 * in between, the old mark still does not fit the database or is still
+	 * damaged, so the next start again refuses the database or gives it a
+	 * new epoch.  In the other order, that start could find a mark that
+	 * fits, and keep the old epoch. */
 	return (
 	    s->rollback ? rollback_set_position(&s->data, s->db, err) : RC_OK);
 }
@@ -184,8 +194,9 @@ open_once(struct server *s, struct err *err)
 
 /* How often the main thread checks whether the waiting has begun. */
 #define LOOK_MS 100
-/* The time by which the service manager is asked to extend its deadline, and
- * the interval between two requests to it. */
+/* While the start waits for the database, it asks the service manager, every
+ * EXTEND_AGAIN_MS, to move the deadline of the start to EXTEND_MS after the
+ * request.  Both are milliseconds. */
 #define EXTEND_MS 60000
 #define EXTEND_AGAIN_MS 5000
 
@@ -198,8 +209,10 @@ struct opening {
 	atomic_bool done;
 };
 
-/* Returns what the start waits for, for the log.  The last error alone may
- * mislead, since it may follow from a commit that waits for a standby. */
+/* Returns, for the log, what the start waits for: a standby, if ${db} reports
+ * that commits wait for one; else, also if ${db} is NULL, the database.  The
+ * error of the last attempt alone may mislead, since it may follow from a
+ * commit that waits for a standby. */
 static const char *
 what_is_missing(struct db *db)
 {
@@ -212,8 +225,10 @@ what_is_missing(struct db *db)
 		      : "the database");
 }
 
-/* Repeats attempts until one succeeds, one fails for another reason than an
- * outage, or database_wait_ms have passed. */
+/* Repeats attempts, with pauses of db_open_again_ms, until one succeeds, one
+ * fails for another reason than an outage (rc_is_outage()), or one fails at
+ * least database_wait_ms after the first began.  Stores the result of the last
+ * attempt in o->rc and o->err. */
 static void
 try_all(struct opening *o)
 {
@@ -271,9 +286,10 @@ wait_signal(void)
 	return (sig == SIGTERM || sig == SIGINT ? sig : 0);
 }
 
-/* Ends the process without waiting for the thread `open`, which may be in a
- * call that takes minutes.  No message was accepted yet.  A transaction that
- * the thread has begun at the database server is rolled back when its
+/* Closes the waiting room and ends the process, with exit code 0, without
+ * waiting for the thread `open`, which may be in a call that takes minutes.
+ * Nothing is lost: this start has not accepted a message yet.  A transaction
+ * that the thread has begun at the database server is rolled back when its
  * connection ends, unless its commit is under way. */
 static void __attribute__((noreturn))
 give_up(struct server *s, struct room *room, int sig)

@@ -85,8 +85,9 @@ struct operation_kind {
 	/* Writes the request as members of a JSON object. */
 	void (*write)(const struct operation *o, struct buf *out);
 
-	/* Reads the request from the object ${root}, which also has the member
-	 * "command".  RC_INVALID: a member is wrong. */
+	/* Reads the request of ${o}, whose id is set, from the JSON object
+	 * ${root}, which also has the member "command".  RC_INVALID: a member
+	 * is missing, unknown or not valid. */
 	enum rc (*read)(
 	    struct operation *o, json_t *root, struct err *err) MUST_USE;
 
@@ -94,15 +95,19 @@ struct operation_kind {
 	 * borrowed. */
 	const char *(*about)(const struct operation *o);
 
-	/* Makes the unit of work.  RC_NOT_FOUND: the user that it is about does
-	 * not exist; RC_EXISTS: the user that it adds exists; else an error of
-	 * ${db}.  Thread: owner of ${db}. */
+	/* Makes ${o}'s unit of work from the request, and does not submit it.
+	 * RC_NOT_FOUND: the user to change does not exist; RC_EXISTS: the user
+	 * to add exists; else an error of reading ${db}.  Operations on keys
+	 * do not read ${db}, and always return RC_OK.  Thread: owner of
+	 * ${db}. */
 	enum rc (*prepare)(
 	    struct operation *o, struct db *db, struct err *err) MUST_USE;
 
-	/* Called when the unit has finished with RC_OK: it is on disk, or it
-	 * was refused.  Returns a refusal as RC_NOT_FOUND, RC_EXISTS,
-	 * RC_CONFLICT or RC_INVALID; else may fill ${o}'s text. */
+	/* Called when the unit has finished with unit.rc RC_OK: its change is
+	 * on disk, or the verb has refused it.  If it was refused, returns
+	 * RC_NOT_FOUND, RC_EXISTS, RC_CONFLICT or RC_INVALID, with the reason
+	 * in ${err}; else returns RC_OK, and may write an answer to ${o}'s
+	 * text. */
 	enum rc (*result)(struct operation *o, struct err *err) MUST_USE;
 };
 
@@ -123,16 +128,18 @@ const char *operation_name(const struct operation *o);
 /* Returns the name or id that ${o} is about, for the log; borrowed. */
 const char *operation_about(const struct operation *o);
 
-/* operation_write() writes ${o}, which is an operation, as a JSON object;
- * operation_read() reads such an object from ${root} into ${ret}.  RC_INVALID:
- * a member is wrong, or this program does not know the command; then ${ret} is
- * good only for operation_name(), operation_about() and operation_fini(). */
+/* operation_write() appends ${o}, whose id must not be OPERATIONS, to ${out} as
+ * a JSON object.  operation_read() initializes ${ret} and reads such an object,
+ * ${root}, into it.  RC_INVALID: this program does not know the command, or a
+ * member is missing, unknown or not valid; in both cases the caller may pass
+ * ${ret} only to operation_name(), operation_about() and operation_fini(). */
 void operation_write(const struct operation *o, struct buf *out);
 enum rc operation_read(
     json_t *root, struct operation *ret, struct err *err) MUST_USE;
 
-/* Makes the unit of work of ${o}.  The writer calls ${finish} when it has
- * finished the unit.  Errors: as prepare of struct operation_kind. */
+/* Makes the unit of work of ${o}, o->work.unit, which the caller submits to a
+ * writer after RC_OK.  The writer calls ${finish} when the unit is done or
+ * given up.  Errors and thread: as prepare of struct operation_kind. */
 enum rc operation_prepare(struct operation *o, struct db *db,
     void (*finish)(struct unit *unit), struct err *err) MUST_USE;
 
@@ -162,9 +169,11 @@ bool operation_key_id_valid(const char *text, size_t n);
 enum rc operation_run(struct operation *o, struct db *db, struct writer *writer,
     struct err *err) MUST_USE;
 
-/* Does ${o} on ${config}'s database, or sends it to the server that holds the
- * lock of the data directory.  Errors: as data_open(), data_open_db(),
- * operation_prepare(), operation_result() and control_call(). */
+/* Takes the lock of ${config}'s data directory and does ${o} on the database;
+ * if a server holds the lock, sends ${o} to that server.  Returns when ${o} is
+ * done or has failed, with the answer in o->text.  Errors: as data_open(),
+ * data_open_db(), operation_prepare(), operation_result() and control_call(),
+ * or RC_NO_MEMORY. */
 enum rc operation_perform(
     struct operation *o, const struct config *config, struct err *err) MUST_USE;
 

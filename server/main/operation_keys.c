@@ -86,8 +86,9 @@ keys_prepare(struct operation *o, struct db *db, struct err *err)
 	return (RC_OK);
 }
 
-/* Writes when ${key}, which was just made, begins to sign: "signs at once" or
- * "signs from TIME". */
+/* Writes to ${ret}, of ${size} bytes, when the new ${key} begins to sign:
+ * "signs at once" if its signs_at is not after its created_at, else "signs from
+ * TIME" (RFC 3339). */
 static void
 write_start(const struct store_server_key *key, char *ret, size_t size)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The operations on users.  The command hashes the password, and only the hash
- * crosses the control socket.
+ * The operations on users.  The commands `user add` and `user passwd` hash the
+ * password before they make the operation, so the hash crosses the control
+ * socket, and the password never does.
  */
 #include <stdio.h>
 #include <string.h>

@@ -42,10 +42,11 @@ alive(struct http_request *req, void *arg)
 	http_answer(req, 200, "text/plain; charset=utf-8", &b);
 }
 
-/* Appends each route with a handler that refuses it, except /healthz.  No token
- * can be verified without the database, so every route becomes public.  A route
- * that needs a token keeps its limit of bodies: the answer to a long message is
- * then 503, after which clients repeat the message, and not 413. */
+/* Appends to ${all} a copy of each route, with a handler that answers 503, or
+ * 200 for /healthz.  No token can be verified without the database, so every
+ * copy is public.  The copy of a route that needs a token keeps the limit of
+ * that route for the size of a body: the answer to a long message is then 503,
+ * after which clients repeat the message, and not 413. */
 static void
 add_routes(struct buf *all, const struct http_route *route)
 {

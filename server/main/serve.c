@@ -17,8 +17,8 @@
 #include "log/log.h"
 #include "main/server.h"
 
-/* The time beyond drain-deadline, the deadline of a stop, that the service
- * manager is asked for. */
+/* Milliseconds that are added to drain-deadline, the time limit of a stop, in
+ * the time for which the service manager is asked (tell_stop()). */
 #define STOP_SPARE_MS 5000
 
 /* The system may have chosen the port, so it comes from the socket. */
@@ -84,8 +84,9 @@ tell(const struct server *s)
 	(void)notify_manager("READY=1\nSTATUS=listening at %s", url);
 }
 
-/* Asks the service manager for as much time as the stop may take.  Its own
- * deadline, whatever it is set to, must not cut the stop short. */
+/* Notifies the service manager that a signal stops the server, and asks for
+ * drain-deadline plus STOP_SPARE_MS: a shorter time limit of the manager itself
+ * (TimeoutStopSec of systemd) must not cut the stop short. */
 static void
 tell_stop(const struct server *s)
 {
@@ -143,8 +144,9 @@ wait_stop(struct server *s, int argc, char **argv)
 	}
 }
 
-/* Waits a second for a database that is away.  Returns the signal that ends the
- * program, or 0. */
+/* The pause between two starts while the database is away: sleeps for a second,
+ * without looking at the database, and returns 0.  Returns SIGTERM or SIGINT at
+ * once if that signal is pending or arrives meanwhile. */
 static int
 rest(void)
 {
@@ -159,9 +161,10 @@ rest(void)
 	return (sig < 0 ? 0 : sig);
 }
 
-/* Stops everything, so that server_start() can be called again.  The listening
- * socket, if there is one, stays open, and clients that connect meanwhile
- * wait. */
+/* Calls server_stop() and server_again(), so that server_start() can be called
+ * again.  If ${s} listens, first keeps a duplicate of the listening socket in
+ * s->listener: clients that connect meanwhile wait in the queue of the socket
+ * instead of being refused. */
 static void
 stop_for_again(struct server *s)
 {
@@ -177,9 +180,10 @@ stop_for_again(struct server *s)
 	server_again(s, address);
 }
 
-/* Returns whether a start that ended with ${rc} failed because the database was
- * away: start_first() then repeats the start.  RC_BUSY does not count: another
- * process may have the port or the lock. */
+/* Returns whether ${rc}, the result of server_start(), means that the database
+ * was away or did not confirm a commit: start_first() may then repeat the
+ * start.  RC_BUSY does not count: another process may have the port or the
+ * lock. */
 static bool
 was_lost(enum rc rc)
 {
@@ -187,9 +191,12 @@ was_lost(enum rc rc)
 	return (rc_is_outage(rc) && rc != RC_BUSY);
 }
 
-/* The first start.  Repeats the start while the database is away, but begins no
- * attempt after database_wait_ms; the last one may wait as long again
- * (server_open()).  ${*ret_sig}: the signal that ended the wait, or 0. */
+/* The first start.  If server_start() fails because the database is away
+ * (was_lost()), and start_first() began less than database_wait_ms ago, stops
+ * everything, pauses (rest()) and calls server_start() again; each call may
+ * itself wait database_wait_ms (server_open()).  *ret_sig is 0, or SIGTERM or
+ * SIGINT if that signal ended a pause: then no call follows, and the result is
+ * the error of the last call. */
 static enum rc
 start_first(struct server *s, int *ret_sig, struct err *err)
 {
@@ -209,13 +216,16 @@ start_first(struct server *s, int *ret_sig, struct err *err)
 }
 
 /*
- * Serves until a signal stops it (RC_OK), or until a start fails.
+ * Starts the server and serves until SIGTERM or SIGINT (RC_OK), or until a
+ * start fails.  In both cases the caller must call server_stop().
  *
- * *New epoch.* When the database has got another epoch, the whole server stops,
- * in the order of any stop, and then starts again, so that no module has to
- * decide which of its memory is still true.  While the database is away, the
- * start is repeated after pauses of a second, without a limit.  Clients are
- * asked to reconnect, and learn of the new epoch when they do.
+ * *New epoch.* When the database has got another epoch (serve_anew()), the
+ * whole server stops, in the order of any stop, and then starts again, so that
+ * no module has to decide which of its memory is still true.  If this start
+ * fails because the database is away or busy (rc_is_outage()), it is repeated
+ * after pauses of a second, without a time limit, which only the first start
+ * has (start_first()).  Clients are asked to reconnect, and learn of the new
+ * epoch when they do.
  */
 static enum rc
 serve_on(struct server *s, int argc, char **argv, struct err *err)

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The server: all objects that run.  The main thread makes and frees them; the
- * thread `open` fills the members about the database (opening.c).  Atomic
- * members may be read by any thread.
+ * The server that `twinboxd serve` runs: its settings and modules, and the
+ * functions that start, stop and restart it.  The main thread makes and frees
+ * the modules; only while a start opens a PostgreSQL database, the thread
+ * `open` fills the members about the database (opening.c).  Any thread may read
+ * the atomic members.
  */
 #ifndef MAIN_SERVER_H
 #define MAIN_SERVER_H
@@ -30,8 +32,9 @@ struct server {
 	/* From here on server_again() clears all members. */
 	struct data data;
 	atomic_bool anew; /* serving begins anew, for a new epoch */
-	/* Only for a database of several nodes: this node's row, and the id of
-	 * the lineage (cluster/lineage.h) on which transactions may begin. */
+	/* Used only for a database of several nodes (PostgreSQL): the identity
+	 * of this node, and the id of the lineage (cluster/lineage.h) on which
+	 * its connections may begin transactions. */
 	struct lineage_node node;
 	atomic_int_fast64_t lineage;
 	char epoch[EPOCH_LEN + 1];
@@ -73,26 +76,33 @@ void server_peer_changed(void *arg, const struct store_peer_known *known);
 /* admin_options.clocks_off, of a struct server. */
 size_t server_clocks_off(void *arg, char *ret_domain, int64_t *ret_ahead_ms);
 
-/* Fills ${ret} from the settings about other servers.  ${ret} borrows the
- * pinned peers of ${config} (federate.c). */
+/* Fills ${ret}, the rules about which servers may be peers, from the settings
+ * about federation (federate.c).  ret->peers points to federation_peer in
+ * ${config}, which must outlive ${ret}; the rest is copied. */
 void federate_policy(struct config *config, struct directory_policy *ret);
 
 /* Returns ${cidrs} in the form that the modules take. */
 struct net_networks server_networks(const struct config_cidrs *cidrs);
 
-/* Makes and starts everything.  After a failure, the caller must call
- * server_stop() for what was made. */
+/* Makes and starts all modules of ${s}.  Returns RC_OK when the server serves.
+ * Waits for the database, and may end the process, as server_open() does.
+ * After a failure, too, the caller must call server_stop(), which frees what
+ * was made. */
 enum rc server_start(struct server *s, struct err *err) MUST_USE;
 
-/* Opens the data directory and the database, migrates the schema, and finds the
- * epoch (opening.c).  Waits up to config.database_wait_ms for a database of
- * several nodes that is away; SIGTERM and SIGINT end the process meanwhile,
- * with exit code 0.  RC_BUSY: another process holds the lock of the
- * directory. */
+/* Opens the data directory, takes its lock, opens the database, migrates the
+ * schema, and finds the epoch or makes one (opening.c).  If a database of
+ * several nodes (PostgreSQL) is away, tries again until an attempt fails
+ * config.database_wait_ms or more after the first began.  While PostgreSQL is
+ * being opened, SIGTERM and SIGINT end the process with exit code 0.
+ * RC_BUSY: another process holds the lock, or the database is busy.  After a
+ * failure server_stop() closes what was opened. */
 enum rc server_open(struct server *s, struct err *err) MUST_USE;
 
-/* Fills ${ret} with the address and the limits of the port, without routes
- * (start.c).  Hands s->listener over to ${ret}. */
+/* Fills ${ret} for http_new() with the address, which ${ret} borrows from ${s},
+ * and the limits of the port, without routes (start.c).  Moves the listening
+ * socket, if there is one, from s->listener to ret->listener; s->listener is
+ * then 0. */
 void server_http_options(struct server *s, struct http_options *ret);
 
 /* Writes the HOST:PORT of ${http}, which listens where the settings say
@@ -104,9 +114,11 @@ void server_address(
 
 struct room;
 
-/* Listens where ${s} will serve, and answers that the server is not ready yet.
- * Sets config.listen to the address with its port.  ${s} must outlive the room.
- * Errors: RC_NO_MEMORY, or as http_new() and http_start(). */
+/* Makes the room: until room_close(), it listens where ${s} will serve, and
+ * answers /healthz with 200 and every other route with 503, because the
+ * database is away.  Sets *ret, and config.listen to the address with the port
+ * that is in use (not 0).  ${s} must outlive the room.  Errors, after which
+ * *ret is unchanged: RC_NO_MEMORY, or as http_new() and http_start(). */
 enum rc room_open(
     struct server *s, struct room **ret, struct err *err) MUST_USE;
 
@@ -114,29 +126,36 @@ enum rc room_open(
  * allowed. */
 void room_close(struct server *s, struct room *room);
 
-/* Ends everything that server_start() began (stop.c).  Loses nothing that was
- * accepted.  Ends the process if that takes longer than
- * config.drain_deadline_ms (plus stop_away_ms for a new epoch), or if other
- * threads do not give their requests back in time. */
+/* Stops and frees all modules of ${s}, also after a server_start() that failed
+ * (stop.c).  Loses no message that was accepted.  The pointers in ${s} are not
+ * cleared: only server_again() allows another start or stop.  Ends the process
+ * if the stop takes longer than config.drain_deadline_ms (plus stop_away_ms for
+ * a new epoch), or if other threads still have requests at the time limit of
+ * the state `answers` (stop.c). */
 void server_stop(struct server *s);
 
 /* The interval of disk_look(), in milliseconds. */
 #define DISK_LOOK_MS 1000
 
-/* Compares the free space on the disk of the database with disk-reserve, and
- * sets disk_low of the server ${arg}.  An upkeep_hook. */
+/* Sets disk_low of the server ${arg} to true if the disk of its SQLite database
+ * has less free space than disk-reserve, else (also if statvfs() fails) to
+ * false.  Does nothing if disk-reserve is 0, and on PostgreSQL.  The upkeep
+ * thread calls it about every DISK_LOOK_MS (struct upkeep_hook). */
 void disk_look(void *arg, struct db *db);
 
-/* Makes the main thread stop the server and start it anew; ${arg} is the
- * server.  Thread: any. */
+/* Makes the main thread stop the server ${arg} and start it again, because the
+ * epoch has changed.  Returns at once; the main thread acts when it next waits
+ * for signals.  Thread: any. */
 void serve_anew(void *arg);
 
-/* Prepares ${s}, which is stopped, for another server_start().  ${listen}: the
- * address where ${s} listened before.  Sets config.accept_rollback to false. */
+/* Prepares ${s}, after server_stop(), for another server_start(): clears the
+ * members from `data` on, and sets config.listen to ${listen}, the address with
+ * the port where ${s} listened before, and config.accept_rollback to false. */
 void server_again(struct server *s, const char *listen);
 
-/* demo_users() adds the users of --demo to an empty database. demo_write()
- * appends the lines that are printed about them (demo.c). */
+/* demo_users() adds the users of --demo (demo.c).  The caller has made
+ * s->writer but not started it, and has checked that the database has no users.
+ * demo_write() appends to ${out} what the server prints about these users. */
 enum rc demo_users(struct server *s, struct err *err) MUST_USE;
 void demo_write(const struct server *s, const char *url, struct buf *out);
 /* Appends their names, separated by commas. */

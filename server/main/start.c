@@ -2,8 +2,10 @@
 /*
  * The start: takes the lock, opens the database, writes the boot row
  * (store/recovery.h), and makes every module from the bottom up, the listening
- * socket last.  The threads start after everything has been made, except the
- * readers and the threads that hash passwords.
+ * socket last.  The threads of the modules start after everything has been
+ * made, except the readers, the threads that hash passwords, and the fault
+ * carrier of test builds.  The threads with which a start opens PostgreSQL, and
+ * answers clients meanwhile (opening.c), have ended before any of these starts.
  */
 #include <stdio.h>
 #include <string.h>
@@ -22,10 +24,12 @@
 #define READS_LIMIT 20000
 
 /*
- * The store has failed for good.  The memory may be ahead of the disk, so no
- * more requests may be answered: log the last line and exit with EX_IOERR (74).
- * Everything that was called accepted is on disk: after a failed sync no later
- * sync succeeds (db_sync).
+ * Called when this process can never trust the database again (db_is_fatal(),
+ * or a failed sync).  The memory may be ahead of the disk, so no more requests
+ * may be answered: logs a last line and ends the process at once, without
+ * server_stop(), with EX_IOERR (74).  Every message that was reported to its
+ * sender as accepted is on disk, because that report waits until the commit is
+ * durable, and after a failed sync no later sync succeeds (db_sync()).
  */
 static void
 on_fatal(void *arg, const struct err *err)
@@ -69,10 +73,11 @@ at_most_files(int64_t wanted)
 	return (n < most ? n : most);
 }
 
-/* Returns the descriptor number from which on connections are refused.  The
- * limits of HTTP and of WebSockets may add up to more than the system allows.
- * Clients may then use all but DESCRIPTORS_OURS, which are left for files, the
- * database and requests to other servers. */
+/* Returns the lowest descriptor number with which a connection of a client is
+ * refused: the limits of HTTP and of WebSockets plus DESCRIPTORS_OURS, or, if
+ * that is less, the limit of the system minus DESCRIPTORS_OURS.  In the second
+ * case the last DESCRIPTORS_OURS numbers are left for files, the database and
+ * requests to other servers. */
 static size_t
 most_descriptors(const struct config *config)
 {
@@ -82,8 +87,9 @@ most_descriptors(const struct config *config)
 	return (at_most_files((int64_t)most + DESCRIPTORS_OURS));
 }
 
-/* Returns how many times the delivery of a message is retried after refusals
- * (retry-profile): a number that answers about messages show. */
+/* Returns how many times at most a message is sent again that its destination
+ * has refused for now; the setting retry-profile decides.  Answers about
+ * messages contain the number as "max_retries". */
 static int
 most_retries(const struct server *s)
 {
@@ -142,8 +148,10 @@ on_send(void *arg, int64_t user_id, int *ret_wait_s)
 	return (rest_admits(s->rest, user_id, ret_wait_s));
 }
 
-/* Makes the carrier to other servers.  Builds for tests add a carrier to
- * simulated servers. */
+/* Makes the module federation and stores its carrier to other servers in
+ * ${ret}.  Builds with --enable-faults store the fault carrier instead, which
+ * simulates the servers *.fault.test and passes parcels for all others to the
+ * carrier of federation. */
 static enum rc
 make_carrier(struct server *s, struct carrier_remote *ret, struct err *err)
 {
@@ -251,8 +259,9 @@ on_peer_changed(void *arg, const char *domain)
 	federation_peer_noted(s->federation, domain);
 }
 
-/* Makes the cluster and this node's row in it, if several nodes may share the
- * database (PostgreSQL). */
+/* If several nodes may share the database (PostgreSQL), adds this node's row to
+ * the database and makes the module cluster.  Otherwise s->cluster stays
+ * NULL. */
 static enum rc
 make_cluster(struct server *s, struct err *err)
 {
@@ -419,9 +428,10 @@ make_api(struct server *s, struct err *err)
 	return (api_new(&api_options, &s->api, err));
 }
 
-/* Returns how many connections one address may have; 0: no limit.  Behind a
- * proxy, and by default on loopback, all clients have the same address, so no
- * limit applies. */
+/* Returns how many HTTP connections one client address may have, the setting
+ * connections-per-address; 0: no limit.  Returns 0 if behind-proxy is set, or
+ * if the server listens on loopback and connections-per-address is not set:
+ * then all connections come from the same address. */
 static size_t
 address_limit(const struct config *config)
 {
@@ -476,9 +486,10 @@ make_http(struct server *s, struct err *err)
 	return (http_new(&options, &s->http, err));
 }
 
-/* Counts the waiting messages, on a connection of its own.  On the writer's
- * connection the rows would fill a page cache that each commit walks through,
- * and nothing else reads them there. */
+/* Counts the waiting messages for the backlog of s->env, over a connection that
+ * is opened and closed here.  On the writer's connection the rows would fill a
+ * page cache that each commit walks through, and nothing else reads them
+ * there. */
 static enum rc
 count_waiting(struct server *s, struct err *err)
 {
@@ -516,8 +527,10 @@ start_threads(struct server *s, struct err *err)
 	return (http_start(s->http, err));
 }
 
-/* Subscribes the modules to commits.  The order matters: the cluster notifies
- * other nodes before push takes the effects over. */
+/* Subscribes the cluster (if there is one), the relay and push to commits.  The
+ * order here does not matter: the relay, which takes the wake-up, and push,
+ * which takes the effects, are called after all others (txn/publisher.h), so
+ * also after the cluster, which only reads both. */
 static enum rc
 subscribe(struct server *s, struct err *err)
 {

@@ -1,21 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The stop goes through the states below, in this order.  `requests` and
- * `answers` have deadlines (base/timing.h); the others last until their threads
- * are done.  If one hangs (on a disk, say), a timer ends the process after
- * drain-deadline.  If other threads still have requests after `answers`, their
- * memory cannot be freed, and the process ends at once.  Nothing accepted
- * depends on a clean stop: a message is on disk since its 201.
+ * The stop goes through the states below, in this order.  `requests`, `answers`
+ * and `http` have time limits of their own (base/timing.h); the other states
+ * last until their threads are done.  If the whole stop takes longer than
+ * drain-deadline (plus stop_away for a new epoch), for example because a thread
+ * hangs on a disk, a timer ends the process.  If other threads still have
+ * requests at the limit of `answers`, the memory of these requests cannot be
+ * freed, and the process ends at once.  No accepted message depends on a clean
+ * stop: it has been on disk since the answer 201.
  *
  *	drain     no new connections; clients of sessions are asked to
  *	          reconnect, long-polls are released
  *	requests  requests under way are answered, and those that still come
- *	          on kept connections, until none has come for stop_quiet
+ *	          on kept connections, until none has come for stop_quiet;
+ *	          gives up after stop_requests or stop_slow_client
  *	api       handlers answer 503; the control socket and the alerts end;
  *	          no more passwords are verified
  *	relay     deliveries under way return
  *	writer    queued units are committed and answered
  *	upkeep    upkeep and cluster end; DATA/mark is written a last time
+ *	          (SQLite only)
  *	answers   readers and push return what they have of requests
  *	http      connections are closed
  *	rest      push and readers end; a checkpoint, so that the next start is
@@ -75,8 +79,9 @@ tick(void)
 	(void)nanosleep(&t, NULL);
 }
 
-/* Returns the number of requests that other threads still have, plus the number
- * of reader jobs under way that count senders' quotas. */
+/* Returns the number of requests that a handler or another thread still has,
+ * plus the number of reader jobs, waiting or running, in which the send gate
+ * counts what senders have sent, for their quotas. */
 static size_t
 busy(const struct server *s)
 {
@@ -88,8 +93,8 @@ busy(const struct server *s)
  * answer is sent, and until HTTP has no connection or no new request for
  * stop_quiet.  Does not wait for a request whose head is still being received.
  * Gives up, with a line in the log, after stop_requests, or when for
- * stop_slow_client no request has begun and no other thread has had one: then
- * only clients are slow. */
+ * stop_slow_client no HTTP request has begun and busy() has been 0: then only
+ * clients that do not read their answers are left. */
 static void
 wait_requests(struct server *s)
 {
@@ -118,8 +123,9 @@ wait_requests(struct server *s)
 	    http_pending(s->http), http_connections(s->http), busy(s));
 }
 
-/* Waits until no other thread has a request.  Returns false if the deadline
- * passes first: stop_answers, or stop_away for a new epoch. */
+/* Waits until busy() is 0, so that no other thread has a request, and returns
+ * true.  Returns false if that takes longer than stop_answers, or for a new
+ * epoch longer than stop_away. */
 static bool
 wait_answers(struct server *s)
 {
@@ -216,8 +222,8 @@ server_again(struct server *s, const char *listen)
 
 	(void)snprintf(
 	    s->config.listen, sizeof(s->config.listen), "%s", listen);
-	/* The operator has accepted a rollback for the first start only, not
-	 * one that happens while the server runs. */
+	/* The operator has accepted the rollback that happened before the
+	 * process began, not a rollback that happens while the server runs. */
 	s->config.accept_rollback = false;
 	memset((char *)s + offsetof(struct server, data), 0,
 	    sizeof(*s) - offsetof(struct server, data));

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program that only the build runs.  It prints the tables that make `twinboxd
- * --help` for the manual pages and the completions, one line each, with tabs
- * between the fields:
+ * A program that only the build runs.  It prints the tables of commands, flags
+ * and settings from which `twinboxd --help` is made, so that scripts can make
+ * the manual pages and the completions.  Each row is one line, with tabs
+ * between the fields; a field may be empty (here DETAIL always is), and
+ * WITH-SETTINGS is 1 if the command accepts settings, else 0:
  *
  *	program	NAME
  *	alone	FLAG LETTER VALUE HELP

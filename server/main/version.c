@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The versions of twinboxd and of the libraries in use, which a bug report, or
- * a check against known vulnerabilities, needs.  They are queried at run time,
- * because the system may have updated the libraries since the build.
+ * Lists the version of twinboxd and those of the libraries in use, which a bug
+ * report, or a check against known vulnerabilities, needs.  Each library is
+ * asked for its version at run time, because the system may have updated the
+ * library since the build.
  */
 #include <curl/curl.h>
 #include <jansson.h>

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Each metric begins on a cache line of its own, so that threads that count
- * different things do not slow each other down.  Each bucket of a histogram
- * counts its own observations; the sums over buckets that Prometheus expects
- * are computed when they are shown.  A reader may see an observation in one
- * number and not yet in another one; Prometheus allows this.
+ * Each metric begins on a cache line of its own, so that threads that update
+ * different metrics do not slow each other down.  Each bucket of a histogram
+ * counts only the observations between the bound of the bucket before it and
+ * its own; the cumulative counts that Prometheus expects are computed when they
+ * are shown.  A reader may see an observation in one number of a histogram and
+ * not yet in another one (bucket and sum); Prometheus allows this.
  */
 #include "metrics/metrics.h"
 
@@ -20,11 +21,12 @@
 
 #define CACHE_LINE 64
 
-/* The upper bounds of the buckets of a METRIC_HISTOGRAM, in microseconds, each
- * with the text that Prometheus shows.  They range from a single commit (100
- * us) to a delivery that an outage of a day or the default expiry (5 days) has
- * delayed.  300 s is the threshold of an alert
- * (contrib/prometheus/alerts.yaml). */
+/* X(bound, text): the inclusive upper bounds of the buckets of each
+ * METRIC_HISTOGRAM, in microseconds, and the same in seconds, as the text of
+ * the label "le".  The lowest is 100 us, for a single commit; a day is for a
+ * delivery that an outage has delayed; the highest is 5 days, the default
+ * expiry of a message, and the last bucket has no bound.  300 s is the
+ * threshold of an alert (contrib/prometheus/alerts.yaml). */
 #define SECONDS_TABLE(X)                                                       \
 	X(100, "0.0001")                                                       \
 	X(250, "0.00025")                                                      \

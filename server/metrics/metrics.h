@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Counters, gauges and histograms from two tables, shown as Prometheus text
- * (exposition format 0.0.4).  Updates are relaxed atomic operations, so any
- * thread may make them, without locks and allocation.
+ * Counters, gauges and histograms, defined by the two tables METRICS_TABLE and
+ * METRICS_BY_TABLE below, and shown as Prometheus text (exposition format
+ * 0.0.4).  Updates are relaxed atomic operations, so any thread may make them,
+ * without locks and allocation.
  *
- * Labels: the second table has counters with a label whose words are known when
- * the program is built.  Metrics whose labels come from the store
- * (destinations) are not kept here; the page that shows them uses
+ * Labels: METRICS_BY_TABLE has counters with a label whose possible values (its
+ * words) are known when the program is built.  Metrics whose labels come from
+ * the store (destinations) are not kept here; the page that shows them uses
  * metrics_family() and metrics_sample().
  */
 #ifndef METRICS_METRICS_H
@@ -170,9 +171,10 @@ enum metric_type {
 	X(CLOCK_JUMPS, "clock_jumps_total", METRIC_COUNTER,                    \
 	    "Times that the wall clock moved by itself, by more than 5 s")
 
-/* The words of the labels in the second table.  X(word).  A word that is not
- * listed is counted as the last one, which is "other" in each list where such a
- * word may occur. */
+/* X(word): the words, which are the possible values of a label in
+ * METRICS_BY_TABLE, one list for each label.  A word that is not listed is
+ * counted as the last one, which is "other" in each list where such a word may
+ * occur. */
 #define METRIC_REASONS(X)                                                      \
 	X("max_retries")                                                       \
 	X("rejected")                                                          \
@@ -238,10 +240,11 @@ enum metric_type {
 	X("in")                                                                \
 	X("out")
 
-/* X(id, name without the prefix, label, its words, help): counters.  The text
- * of a label may begin with labels of a fixed value, as Prometheus writes them
- * (direction="in",outcome).  Rows with the same name follow each other and form
- * one family. */
+/* X(id, name without the prefix "twinbox_", label, its words, help): counters,
+ * one for each word.  The text of a label may begin with labels of a fixed
+ * value, as Prometheus writes them (direction="in",outcome).  Rows with the
+ * same name must follow each other: they form one family, with the help of the
+ * first row. */
 #define METRICS_BY_TABLE(X)                                                    \
 	X(OUTBOX_EVENTS, "outbox_events_total", "event", METRIC_EVENTS,        \
 	    "Events of outbox entries published to senders")                   \
@@ -306,8 +309,8 @@ int64_t metrics_get(const struct metrics *m, enum metric id);
  * observed. */
 int64_t metrics_sum(const struct metrics *m, enum metric id);
 
-/* Returns the counter of ${word}, or that of the last word if ${word} is not
- * listed. */
+/* Returns the value of the counter of ${word}, or of the last word if ${word}
+ * is not listed for ${id}. */
 int64_t metrics_get_by(
     const struct metrics *m, enum metric_by id, const char *word);
 
@@ -320,9 +323,9 @@ struct metric_label {
 	const char *value;
 };
 
-/* Appends the lines HELP and TYPE of the counter or gauge ${name} (without the
- * prefix), for values that are computed when they are shown.  Its samples must
- * follow at once. */
+/* Appends the lines HELP and TYPE of the metric ${name} (without the prefix
+ * "twinbox_"), which need not be in a table.  The caller must append the
+ * samples of this metric next (metrics_sample()), before any other metric. */
 void metrics_family(
     struct buf *out, const char *name, enum metric_type type, const char *help);
 

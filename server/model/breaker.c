@@ -69,8 +69,9 @@ breaker_window(const struct breaker *b)
 	return (b->state == BREAKER_CLOSED ? b->window_milli / 1000 : 1);
 }
 
-/* Returns true if the wait of the breaker is over, or is longer than any wait
- * that a breaker sets (BREAKER_SANE_MS): then the wall clock was set back. */
+/* Returns true if the breaker does not wait at ${now_ms}: next_probe_at is not
+ * in the future (0: there was no wait), or is more than BREAKER_SANE_MS in the
+ * future, which shows that the wall clock was set back. */
 static bool
 waited(const struct breaker *b, int64_t now_ms)
 {
@@ -121,8 +122,9 @@ close_it(struct breaker *b)
 	b->window_milli = 1000;
 }
 
-/* Returns true if the last failure is long enough ago for the window to grow
- * fast again. */
+/* Returns true if the last failure that was counted was at least
+ * BREAKER_CALM_MS ago, or if there was none: then each success widens the
+ * window by one batch, otherwise by 1/window of a batch. */
 static bool
 is_calm(const struct breaker *b, int64_t now_ms)
 {
@@ -155,8 +157,9 @@ breaker_success(struct breaker *b, int64_t now_ms)
 	return (changed);
 }
 
-/* Opens the breaker for ${hint_ms} or, if that is 0, for twice the previous
- * interval (at first breaker_first_ms), times a random 0.8 to 1.4, at most
+/* Opens the breaker and doubles its interval (at first breaker_first_ms), at
+ * most to breaker_most_ms.  The wait until the next probe is ${hint_ms} as it
+ * is or, if that is 0, the interval times a random 0.8 to 1.4, again at most
  * breaker_most_ms. */
 static void
 open_it(struct breaker *b, int64_t now_ms, int64_t hint_ms, uint32_t random,
@@ -183,8 +186,10 @@ breaker_failure(struct breaker *b, int64_t left_ms, int64_t now_ms,
 
 	if (hint_ms > RETRY_HINT_MAX_MS)
 		hint_ms = RETRY_HINT_MAX_MS;
-	/* The batch left before the last failure was known: both belong to one
-	 * outage, which counts as one failure. */
+	/* The batch left before the last failure was known, so this failure
+	 * belongs to the same outage and is not counted again.  It is counted
+	 * in half_open, or if the last failure lies in the future because the
+	 * wall clock was set back. */
 	if (b->last_failure_at != 0 && left_ms <= b->last_failure_at &&
 	    b->last_failure_at <= now_ms && b->state != BREAKER_HALF_OPEN)
 		return (false);

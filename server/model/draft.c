@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The check of every draft.  JSON, plain text and WebSocket frames all use it,
- * so that none of them accepts a draft that another one, or the store, would
- * refuse.
+ * The check of every draft.  All sources of drafts use it (JSON, plain text,
+ * WebSocket frames, and envelopes of other servers), so that none of them
+ * accepts a draft that another one refuses or that breaks a constraint of the
+ * database.
  */
 #include <stdio.h>
 #include <string.h>
@@ -19,13 +20,14 @@
 		return (RC_INVALID);                                           \
 	} while (0)
 
-/* An address longer than this is not repeated in a refusal, whose text is
- * short. */
+/* The most bytes of an address that a refusal repeats in small letters ("did
+ * you mean"): the text of a refusal is short. */
 #define SUGGESTED_MAX 100
 
-/* Writes ${text} in small letters to ${ret}, and returns true if the result is
- * a valid address.  Returns false if ${text} is longer than SUGGESTED_MAX
- * bytes. */
+/* Writes ${text} to ${ret}, with small letters in place of A to Z and a NUL at
+ * the end, and returns true if the result is a valid address.  Returns false if
+ * it is not, or if ${text} is longer than SUGGESTED_MAX bytes; then ${ret} must
+ * not be used. */
 static bool
 lower_address(const struct span *text, char ret[SUGGESTED_MAX + 1])
 {

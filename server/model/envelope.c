@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The words of acks, and the checks of texts that a peer sends in acks and
- * answers.
+ * The words of acks, the making of acks, and the treatment of two texts of a
+ * peer: the reason in its ack, which is made printable and cut, and its epoch,
+ * which is checked.
  */
 #include "model/envelope.h"
 

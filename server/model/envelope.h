@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An envelope is one event on its way from one server to another.  The
- * receiving server sends an ack for each, in its answer or in a later request
- * of its own (docs/federation.md).
+ * An envelope is one event on its way from one server to another.  Unless the
+ * receiving server refuses the whole request, it sends an ack for each
+ * envelope, in its answer or in a later request of its own
+ * (docs/federation.md).
  */
 #ifndef MODEL_ENVELOPE_H
 #define MODEL_ENVELOPE_H
@@ -81,8 +82,9 @@ enum envelope_reason {
 enum envelope_status envelope_reason_status(enum envelope_reason reason);
 const char *envelope_reason_word(enum envelope_reason reason);
 
-/* An event, as its envelope carries it.  Spans are borrowed from the parsed
- * request and end with a NUL. */
+/* An event, as its envelope carries it.  In an envelope that was read, the
+ * spans are borrowed from the parsed request and end with a NUL.  In an
+ * envelope to be written, they are borrowed as parcel_envelope() says. */
 struct envelope {
 	struct uuid event_id; /* message_id; the same in each attempt */
 	int kind;             /* enum event_kind; 0: unknown here */
@@ -92,21 +94,27 @@ struct envelope {
 	struct span from;     /* name@domain */
 	struct span recipient;
 
-	/* All kinds: metadata and correlation_id.  EVENT_MESSAGE also: id,
-	 * body, content_type, reply_to and priority.  No other member is
-	 * set. */
+	/* All kinds: metadata and correlation_id, if given.  EVENT_MESSAGE
+	 * also: id, body, priority and, if given, content_type and reply_to.
+	 * No other member of ${message} is set: the address is ${recipient},
+	 * not ${message.to}. */
 	struct message_draft message;
 	int64_t created_at_ms;
 	int64_t expires_at_ms; /* 0: not given */
 
-	/* EVENT_DELIVERED, EVENT_READ: the last message that the user ${from}
-	 * has received or read, and the highest sequence in that message's lane
-	 * that this user's server had accepted when it accepted the message. */
+	/* EVENT_DELIVERED, EVENT_READ: ${upto} is the last message that the
+	 * user ${from} has received or read, and ${upto_sequence} the highest
+	 * sequence that the server of ${from} had accepted in the lane of that
+	 * message in the 11 minutes up to and including that message.  This
+	 * sequence is above the message's own one only if the message arrived
+	 * after later ones (docs/federation.md). */
 	struct uuid upto;
 	int64_t upto_sequence; /* 0: not given */
 
-	/* The fault of the envelope as it was written, or ENVELOPE_NO_REASON.
-	 * With a fault, event_id is the only other member that is set. */
+	/* The fault that wire_request_read() has found in the text of the
+	 * envelope (malformed, unsupported or too large), or
+	 * ENVELOPE_NO_REASON.  With a fault, event_id is the only other member
+	 * that is set. */
 	enum envelope_reason fault;
 };
 
@@ -120,14 +128,16 @@ struct envelope_ack {
 	int64_t retry_after_ms;               /* 0: not given */
 };
 
-/* Makes ${ret} the ack of ${event_id} with ${reason}, its status and its word.
- * ENVELOPE_NO_REASON makes an ack of status ENVELOPE_ACCEPTED. */
+/* Makes ${ret} the ack of ${event_id} with the status and the word that belong
+ * to ${reason}; ENVELOPE_NO_REASON has the status ENVELOPE_ACCEPTED and the
+ * word "".  The other members are false or 0. */
 void envelope_ack_set(struct envelope_ack *ret, const struct uuid *event_id,
     enum envelope_reason reason);
 
-/* Makes ${n} bytes of UTF-8 from a peer the reason of ${ack}.  The reason is
- * logged and shown to people, so each character that is not printable ASCII
- * becomes '?', and the text is cut at ENVELOPE_REASON_LEN. */
+/* Copies ${n} bytes of UTF-8 at ${text}, such as a reason that a peer sent,
+ * into the reason of ${ack}.  The reason is logged and shown to people, so each
+ * character that is not printable ASCII becomes one '?'.  The result is cut at
+ * ENVELOPE_REASON_LEN characters and ends with a NUL. */
 void envelope_ack_reason_set(
     struct envelope_ack *ack, const char *text, size_t n);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The names of event kinds.  Each kind has two: the API shows one as kind in
- * inboxes, and the other as event_type in the outbox.  The database stores the
- * number of the kind.
+ * inboxes (both kinds of receipts are "receipt" there), and the other as
+ * event_type in the outbox; envelopes have the latter as message_type.  The
+ * database stores the number of the kind.
  */
 #include "model/event.h"
 

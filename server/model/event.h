@@ -37,8 +37,9 @@ enum event_kind {
 const char *event_kind_name(int kind);
 const char *event_kind_type(int kind);
 
-/* The message part of an event or an outbox entry.  Strings are borrowed from
- * the caller that fills it; NULL is JSON null. */
+/* The message part of an event or an outbox entry.  Strings are borrowed; their
+ * owner is the code that fills the view.  NULL is written as JSON null, except
+ * for metadata ({}) and content_type ("text/plain"). */
 struct message_view {
 	struct uuid id;
 	const char *body;

@@ -128,8 +128,9 @@ space_len(const char *s, size_t n)
 	return (i);
 }
 
-/* Returns the length of the quoted string, with its quotes, at the start of
- * ${s}; 0 if ${s} does not start with one. */
+/* Returns the length of the quoted string, with its quotes, at the start of the
+ * ${n} bytes at ${s}; 0 if they do not start with a complete one that has only
+ * printable ASCII.  A backslash escapes the character after it. */
 static size_t
 quoted_len(const char *s, size_t n)
 {

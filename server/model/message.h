@@ -48,9 +48,11 @@ struct message_draft {
 
 #define MESSAGE_CONTENT_TYPE_DEFAULT "text/plain"
 
-/* Fills ${ret} with the message of ${draft} as its readers see it.  The texts
- * of a view must end with a NUL, so those of ${draft} must, too;
- * wire_message_read() makes such drafts. */
+/* Fills ${ret} with the message of ${draft} as its readers see it; an absent
+ * content_type becomes MESSAGE_CONTENT_TYPE_DEFAULT.  The texts are borrowed
+ * from ${draft}.  Its content_type and correlation_id must end with a NUL,
+ * because a view has no lengths for them; wire_message_read() makes such
+ * drafts. */
 void message_draft_view(
     const struct message_draft *draft, struct message_view *ret);
 
@@ -64,20 +66,25 @@ bool model_name_valid(const char *name, size_t n);
 	"1 to 32 of a-z, 0-9, '.', '_', '-', with a letter or digit first "    \
 	"and last, and without \"..\""
 
-/* Returns true if a new user may have this name: a valid name that begins and
- * ends with a letter or digit and has no ".." inside.  So a name can be a
- * segment of a path ("." and ".." cannot) and a file name, and no command reads
- * it as an option ("-x"). */
+/* Returns true if the name has the form that a new user's name must have: it is
+ * valid, begins and ends with a letter or digit, and has no ".." inside.  So a
+ * name can be a segment of a path ("." and ".." cannot) and a file name, and no
+ * command reads it as an option ("-x").  Reserved names have this form, too:
+ * see model_name_reserved(). */
 bool model_name_fits(const char *name, size_t n);
 
-/* Returns true if other users would take a user of this name for the operator.
- * Strangers cannot register it; only the operator may make such a user. */
+/* Returns true if ${n} bytes at ${name} are one of the names that other users
+ * would take for the operator's: admin, root, support, postmaster, abuse,
+ * security, twinbox.  POST /v1/users refuses to register them; only the
+ * operator may make such a user (twinboxd user add). */
 bool model_name_reserved(const char *name, size_t n);
 
-/* Splits "bob" or "bob@domain" into name and domain.  The domain is "" for a
- * local address, also if it was ${local_domain}; else a host name, of which one
- * label is enough.  Returns false if ${text} is not an address, also if it has
- * a letter in upper case: nothing is converted. */
+/* Splits ${n} bytes at ${text}, "bob" or "bob@domain", into ${ret_name} and
+ * ${ret_domain}, which end with a NUL.  ${ret_domain} is "" if the address has
+ * no domain or its domain is ${local_domain}, else a host name, of which one
+ * label is enough.  Returns false, and leaves both unchanged, if ${text} is not
+ * an address; with a letter in upper case it is not one, because nothing is
+ * converted. */
 bool model_address_parse(const char *text, size_t n, const char *local_domain,
     char ret_name[LIMIT_NAME_LEN + 1], char ret_domain[LIMIT_DOMAIN_LEN + 1]);
 
@@ -85,30 +92,37 @@ bool model_address_parse(const char *text, size_t n, const char *local_domain,
  * any parameters, of at most LIMIT_CONTENT_TYPE_LEN bytes. */
 bool model_content_type_valid(const char *text, size_t n);
 
-/* Return "low", "normal" or "high"; read one of these words into *ret, false if
- * it is another one. */
+/* priority_name() returns "low", "normal" or "high"; "normal" if ${priority} is
+ * not a priority.  priority_parse() sets *ret to the priority with this name;
+ * it returns false, and leaves *ret unchanged, if ${text} is another word. */
 const char *priority_name(int priority);
 bool priority_parse(const char *text, size_t n, int *ret);
 
-/* The longest life that a sender may give a message: a year.  A longer one is
- * taken for a mistake. */
+/* The longest expires_in that a sender may give a message, in milliseconds: 366
+ * days.  A longer one is refused, because it is probably a mistake.  The delay
+ * "in" of a message in plain text has the same limit. */
 #define MESSAGE_EXPIRES_IN_MAX_MS (INT64_C(366) * 86400 * 1000)
 
-/* The latest deliver_at: the end of the year 9999, the last year of RFC
- * 3339. */
+/* The latest deliver_at, in milliseconds since 1970: the end of the year 9999
+ * (UTC), the last year of RFC 3339.  Times from other servers have the same
+ * limit. */
 #define MESSAGE_TIME_MAX_MS INT64_C(253402300799999)
 
 /* Checks everything in ${draft} that needs no store: either to or conversation,
- * address, sizes, UTF-8 without NUL, version (4, 7 or 8) and variant of the id,
- * the key in place of an id, content type, priority, deliver_at (1970 to 9999),
- * expires_in (1 s to MESSAGE_EXPIRES_IN_MAX_MS).  Of metadata, only the size is
- * checked.  ${pointer} ("" or "/3") is put before the pointers in ${refusal}.
- * Returns RC_OK or RC_INVALID. */
+ * not both; the form of the address; a body that is not empty; the lengths of
+ * texts; UTF-8 without NUL in body and correlation_id; version (4, 7 or 8) and
+ * variant of the id; no key beside an id; content type; priority; deliver_at
+ * (1970 to 9999; 0: now); expires_in (1 s to MESSAGE_EXPIRES_IN_MAX_MS; 0: the
+ * default).  Of metadata, only the size is checked.  Returns RC_OK, or
+ * RC_INVALID with the first fault in ${refusal}, whose pointer begins with
+ * ${pointer} ("" or "/3"). */
 enum rc model_draft_check(const struct message_draft *draft,
     const char *pointer, struct refusal *refusal) MUST_USE;
 
-/* Parses "90", "90s", "30m", "2h", "5d" (whole numbers) into milliseconds.
- * Returns false if ${text} is not such a duration or does not fit. */
+/* Parses a whole number of seconds ("90" or "90s"), minutes ("30m"), hours
+ * ("2h") or days ("5d"), also 0, into milliseconds.  Returns false, and leaves
+ * *ret_ms unchanged, if ${text} is anything else or the result does not fit
+ * into *ret_ms. */
 bool model_duration_parse(const char *text, int64_t *ret_ms);
 
 #endif

@@ -111,9 +111,9 @@ outbox_bounce_view(struct event_view *ret, int reason)
 	ret->reason = reasons[reason].text;
 }
 
-/* The enum is in order of progress.  The three states without delivery come
- * last, in the order in which they are shown.  So the smallest number is the
- * state of the entry. */
+/* The numbers of enum outbox_state are in order of progress; failed, expired
+ * and canceled, the three states without delivery, come last, in this order.
+ * So the smallest number of a destination is the state of the entry. */
 int
 outbox_entry_state(const int *destination_states, int n)
 {

@@ -5,14 +5,14 @@
  *
  *	pending --claimed--> sending
  *	pending --delivered here, in one transaction--> sent
- *	pending --canceled by its sender--> canceled
+ *	pending --canceled by its sender, or its sender is disabled--> canceled
  *	pending --its time is over--> expired
- *	pending --poison--> failed
+ *	pending --poison, rejected, discarded, or retries used up--> failed
  *	sending --accepted--> sent
  *	sending --retry, deferral or lost lease--> pending
  *	sending --rejected, or retries used up--> failed
  *	sent --acked by its recipient--> acked
- *	sent --no answer from a server that said "later"--> pending
+ *	sent --"later", and then no ack in time, or a rejection--> pending
  *	failed, expired --requeued--> pending
  *
  *	pending  waits for the relay: for its turn in its lane, for its
@@ -20,8 +20,12 @@
  *	sending  waits for the answer of another server, under a lease
  *	sent     waits for its recipient, however long that takes
  *
- * A new row is pending; or sent, if the transaction that adds it delivers it
- * (model/delivery_turn.h); or acked, if its sender is its recipient.
+ * A new row is pending (a scheduled one waits for its deliver_at before it gets
+ * its place in the lane); or sent, if the transaction that adds it delivers it
+ * (model/delivery_turn.h); or acked, if its sender is its recipient and it is
+ * not scheduled.  "Later" is an answer of another server, which then sends the
+ * ack in a request of its own; a rejection there makes the row pending and, in
+ * the same transaction, failed.
  *
  * A test (unit/test_state_drawing) compares this drawing with the table of
  * moves.
@@ -95,8 +99,9 @@ const char *outbox_reason_word(enum outbox_reason reason);
 const char *outbox_reason_text(enum outbox_reason reason);
 int outbox_reason_parse(const char *word);
 
-/* Sets in ${ret}, the view of a bounce, the state of the message and the text
- * of ${reason} (an enum outbox_reason).  An unknown reason counts as
+/* Sets two members of ${ret}, the view of a bounce: state, to OUTBOX_EXPIRED
+ * for REASON_EXPIRED, else to OUTBOX_FAILED; and reason, to the sentence of
+ * ${reason} (an enum outbox_reason).  An unknown reason counts as
  * REASON_REJECTED. */
 void outbox_bounce_view(struct event_view *ret, int reason);
 
@@ -116,8 +121,8 @@ bool outbox_move_allowed(int from, int to);
 
 /* Returns the state of an entry from the states of its ${n} >= 1 destinations:
  * the least advanced state of those that have not failed, expired or been
- * canceled.  If all have, the first of failed, expired and canceled that
- * occurs. */
+ * canceled.  If all have, the state is failed if one has failed, else expired
+ * if one has expired, else canceled. */
 int outbox_entry_state(const int *destination_states, int n);
 
 /* A destination of an entry. */
@@ -136,7 +141,8 @@ struct destination_view {
 };
 
 /* An outbox entry, ready to be shown: one message and its destinations.  A time
- * is 0 if there is none. */
+ * is 0 if there is none.  Strings and ${destinations} are borrowed; their owner
+ * is the code that fills the view. */
 struct entry_view {
 	const char *event_type;
 	struct uuid conversation;

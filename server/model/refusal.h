@@ -226,15 +226,18 @@ enum problem problem_of_rc(enum rc rc);
 
 /* Makes ${r} a refusal with ${p}, JSON pointer ${pointer} ("" for none) and a
  * detail, which is cut at REFUSAL_DETAIL_SIZE - 1 bytes.  A pointer that does
- * not fit is left out.  For 429 and 503, sets retry_after_s to 1 if it is not
- * set. */
+ * not fit is left out.  For 429 and 503, sets retry_after_s to 1 unless ${r}
+ * already has a positive one.  The other members stay, so ${r} must have been
+ * initialised (REFUSAL_INIT). */
 void refusal_set(struct refusal *r, enum problem p, const char *pointer,
     const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
-/* Make ${r} the refusal for ${rc}: refusal_of_rc() for a request that was not
- * accepted, refusal_of_unit() for a unit that was accepted and has failed.  The
- * two differ only in the text for RC_BUSY.  The problem is that of
- * problem_of_rc() if that is busy, draining or storage-full, else internal. */
+/* Make ${r}, without a pointer, the refusal for ${rc}, which is not RC_OK.
+ * refusal_of_unit() is for a unit that the writer took and that has failed;
+ * refusal_of_rc() is for everything else, such as a full queue or a read that
+ * has failed.  The two differ only in the text for RC_BUSY.  The problem is
+ * that of problem_of_rc() if that is busy, draining or storage-full, else
+ * internal. */
 void refusal_of_rc(struct refusal *r, enum rc rc);
 void refusal_of_unit(struct refusal *r, enum rc rc);
 

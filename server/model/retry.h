@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The schedule by which a message is offered again that its destination has
- * refused for now.
+ * The schedule by which a message or receipt is offered again to another server
+ * that has refused it for now, or has answered without a result for it.
  *
- * If the destination cannot be reached at all, this does not count as a
- * refusal: the circuit breaker (model/breaker.h) delays the message, and its
- * retries stay as they are.
+ * If that server cannot be reached, or fails as a whole (such as HTTP 500),
+ * this does not count as a refusal: the circuit breaker (model/breaker.h)
+ * delays the message, and its retries stay as they are.
  *
  * Requirements R43 to R47 and R346 to R354 (docs/requirements.md).
  */
@@ -27,10 +27,11 @@ enum retry_profile {
 int retry_most(enum retry_profile profile);
 
 /* Returns how many milliseconds to wait after a refusal of a message that was
- * refused ${retry_count} times before: the delay of the schedule, times 0.8 to
- * 1.2 by ${random} (any number).  ${hint_ms} is the wait that the destination
- * asked for (0: none).  It replaces the schedule, and is cut at
- * RETRY_HINT_MAX_MS. */
+ * refused ${retry_count} times before.  ${hint_ms} is the wait that the
+ * destination asked for: if it is above 0, it is returned without a random
+ * factor, cut at RETRY_HINT_MAX_MS.  Otherwise the result is the delay of the
+ * schedule (the last one for all further refusals), times 0.8 to 1.2 by
+ * ${random} (any number). */
 int64_t retry_delay_ms(enum retry_profile profile, int retry_count,
     int64_t hint_ms, uint32_t random);
 
