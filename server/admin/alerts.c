@@ -102,9 +102,9 @@ alerts_free(struct alerts *a)
 
 /* Returns the sums of ${now} minus those of the oldest mark (the sums at an
  * earlier evaluation) that is kept and at most an hour old, and the average
- * delivery time between the two.  Without such a mark, window_ms and the
- * differences are 0.  Then stores ${now} as a mark, if the newest mark is at
- * least a minute old. */
+ * delivery time between the two.  If all marks are older, the newest one is
+ * taken; without marks, window_ms and the differences are 0.  Then stores
+ * ${now} as a mark, if the newest mark is at least a minute old. */
 static struct alerts_rates
 last_hour(struct alerts *a, const struct mark *now)
 {
@@ -120,6 +120,9 @@ last_hour(struct alerts *a, const struct mark *now)
 			break;
 		}
 	}
+	/* With evaluations an hour apart no mark is younger than that. */
+	if (oldest == now && a->nmarks > 0)
+		oldest = &a->marks[(a->nmarks - 1) % MARKS];
 	r.window_ms = now->at_ms - oldest->at_ms;
 	r.sent = now->sent - oldest->sent;
 	r.retries = now->retries - oldest->retries;

@@ -348,6 +348,31 @@ test_retry_rate(void **state)
 	(void)rig_close(&r);
 }
 
+/* With an alert-interval of an hour the evaluations are a little more than an
+ * hour apart.  The rates are then those since the last one. */
+static void
+test_retry_rate_seldom(void **state)
+{
+	struct alerts_rates rates;
+	struct rig r;
+	int i;
+
+	(void)state;
+	rig_open(&r);
+	for (i = 0; i < 3; i++) {
+		turn(&r);
+		clk_fake_advance(&r.clk, 60 * MINUTE + 10);
+		gauges.totals.sent_total += 80;
+		gauges.totals.retries_total += 20;
+	}
+	turn(&r);
+	alerts_rates(r.alerts, &rates);
+	assert_int_equal(rates.window_ms, 60 * MINUTE + 10);
+	assert_int_equal(rates.sent, 80);
+	assert_true(raised(&r, "retry_rate_high"));
+	(void)rig_close(&r);
+}
+
 static void
 put_destination(size_t i, int64_t id, const char *name, int breaker)
 {
@@ -634,6 +659,7 @@ main(void)
 	    cmocka_unit_test(test_slow),
 	    cmocka_unit_test(test_hour),
 	    cmocka_unit_test(test_retry_rate),
+	    cmocka_unit_test(test_retry_rate_seldom),
 	    cmocka_unit_test(test_breaker),
 	    cmocka_unit_test(test_relay_and_log),
 	    cmocka_unit_test(test_clock_jump),
