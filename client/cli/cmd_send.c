@@ -29,7 +29,8 @@ struct sending {
 	struct cli *cli;
 	const char *ref;
 	json_t *message;
-	json_t *entry; /* NULL: not answered */
+	int64_t try_for_ms, timeout_ms; /* of the options */
+	json_t *entry;                  /* NULL: not answered */
 	bool replayed;
 	bool refused;
 	struct fail why;
@@ -302,18 +303,16 @@ settled(void *arg, const struct local_draft *draft, enum sender_outcome outcome,
 static enum rc
 submit(struct cli *cli, struct sending *sending, struct fail *fail)
 {
-	int64_t try_for_ms = TRY_FOR_MS;
 	struct sender sender;
 	char reason[120];
 	int times = 0;
 	enum rc rc;
 
-	if (args_duration(&cli->args, "try-for", &try_for_ms, fail) != RC_OK ||
-	    cli_sender(cli, settled, sending, &sender, fail) != RC_OK)
+	if (cli_sender(cli, settled, sending, &sender, fail) != RC_OK)
 		return (fail->rc);
 	sender.wanted = sending->ref;
 	do {
-		rc = sender_flush(&sender, try_for_ms, fail);
+		rc = sender_flush(&sender, sending->try_for_ms, fail);
 		if (sending->entry != NULL)
 			return (RC_OK);
 		if (sending->refused) {
@@ -412,16 +411,14 @@ follow(struct cli *cli, struct sending *sending, const char *state,
 {
 	const char *id =
 	    json_string_value(json_object_get(sending->entry, "id"));
-	int64_t timeout_ms = WAIT_TIMEOUT_MS;
 	struct buf b = BUF_INIT;
 	json_t *entry;
 
-	if (args_duration(&cli->args, "timeout", &timeout_ms, fail) != RC_OK)
-		return (fail->rc);
 	if (id == NULL)
 		return (fail_set(
 		    fail, FAIL_PROTOCOL, "the server's answer has no id"));
-	if (cli_wait(cli, id, state, timeout_ms, &entry, fail) != RC_OK)
+	if (cli_wait(cli, id, state, sending->timeout_ms, &entry, fail) !=
+	    RC_OK)
 		return (fail->rc);
 	json_decref(sending->entry);
 	sending->entry = entry;
@@ -510,7 +507,10 @@ enum rc
 cmd_send(struct cli *cli, struct fail *fail)
 {
 	const char *state = args_value(&cli->args, "wait");
-	struct sending sending = {.cli = cli, .why = FAIL_INIT};
+	struct sending sending = {.cli = cli,
+	    .why = FAIL_INIT,
+	    .try_for_ms = TRY_FOR_MS,
+	    .timeout_ms = WAIT_TIMEOUT_MS};
 	enum rc rc;
 
 	if (state != NULL && strcmp(state, "delivered") != 0 &&
@@ -519,7 +519,12 @@ cmd_send(struct cli *cli, struct fail *fail)
 		    fail, FAIL_USAGE, "--wait takes \"delivered\" or \"read\"");
 		return (fail_cure(fail, "see twinbox send --help"));
 	}
-	if (make_message(cli, &sending.message, fail) != RC_OK)
+	/* Before the message is stored: what is stored goes out. */
+	if (args_duration(&cli->args, "try-for", &sending.try_for_ms, fail) !=
+		RC_OK ||
+	    args_duration(&cli->args, "timeout", &sending.timeout_ms, fail) !=
+		RC_OK ||
+	    make_message(cli, &sending.message, fail) != RC_OK)
 		return (fail->rc);
 	rc = confirm_text(cli, sending.message, fail);
 	if (rc == RC_OK)

@@ -417,6 +417,18 @@ describe('REST', () => {
 		assert.match(done.err, /kept as/);
 	});
 
+	it('an option that cannot be read sends nothing, now or later', async () => {
+		const server = new Played();
+		const ann = await server.person();
+		for (const option of ['--try-for', '--timeout']) {
+			const done = await ann.try(['send', 'bob', 'by mistake', option, 'soon']);
+			assert.equal(done.code, EX.USAGE, done.err);
+			assert.match(done.err, new RegExp(option));
+		}
+		await ann.run('send', 'bob', 'meant');
+		assert.deepEqual(server.sends().map((one) => one.body), ['meant']);
+	});
+
 	it('a recipient without room holds up nobody else', async () => {
 		const server = new Played({
 			rest: (request, body) => (request.url === '/v1/messages' && body.to === 'full' ?
