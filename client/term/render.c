@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lines of text for people.  This file owns their form, and relies on
- * lib/safe.h for every text that comes from other people or the server.
+ * Inbox events, messages, outbox entries and tables as lines of text.  A string
+ * from JSON may come from other people or the server, so it passes through
+ * lib/safe.h before it becomes a part of a line.
  */
 #include "term/render.h"
 

@@ -297,9 +297,10 @@ ask_document(struct directory *d, struct entry *e)
 
 /* Returns true if the keys of ${e} may be outdated: this process has read no
  * document of the peer since it added ${e}, or the lifetime of the document
- * ended at least KEYS_TRUSTED_MS ago (directory_stale() sets that end to 0).
- * Keys that an operator has pinned are never outdated, because the document
- * does not change them. */
+ * ended at least KEYS_TRUSTED_MS ago.  After directory_stale(), which sets that
+ * end to 0, they are outdated as soon as the monotonic clock, which begins at
+ * the boot of the machine, has reached KEYS_TRUSTED_MS.  Keys that an operator
+ * has pinned are never outdated, because the document does not change them. */
 static bool
 is_old(const struct directory *d, const struct entry *e)
 {

@@ -370,10 +370,11 @@ ask(struct check *c, const struct buf *body, struct reply *ret, struct err *err)
 	return (rc == RC_OK ? run(c, ret, err) : rc);
 }
 
-/* Returns how many milliseconds to wait before the request is sent once more:
- * the time of the header Retry-After, but at least AGAIN_MIN_MS (also without
- * the header) and at most AGAIN_MAX_MS.  Returns 0 if ${a} is not a 503 with
- * the code key-unknown: then the request is not sent again. */
+/* Returns how many milliseconds check_request() waits before it sends the
+ * request a second and last time: the time of the header Retry-After, but at
+ * least AGAIN_MIN_MS (also without the header) and at most AGAIN_MAX_MS.
+ * Returns 0 if ${a} is not a 503 with the code key-unknown: then the request is
+ * not sent again. */
 static int
 wait_again_ms(const struct reply *a)
 {

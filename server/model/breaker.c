@@ -70,8 +70,9 @@ breaker_window(const struct breaker *b)
 }
 
 /* Returns true if the breaker does not wait at ${now_ms}: next_probe_at is not
- * in the future (0: there was no wait), or is more than BREAKER_SANE_MS in the
- * future, which shows that the wall clock was set back. */
+ * in the future (0: no failure since the last success has set a wait), or is
+ * more than BREAKER_SANE_MS in the future, which shows that the wall clock was
+ * set back. */
 static bool
 waited(const struct breaker *b, int64_t now_ms)
 {

@@ -176,10 +176,11 @@ token_len(const struct cursor *c)
 	return ((size_t)(p - c->p));
 }
 
-/* Reads the quoted string whose opening quote is at the cursor.  Writes its
- * content without the backslashes of escapes, and without a NUL, to ${ret}, and
- * the length to ${*ret_len}.  Returns false if there is no closing quote or the
- * content is longer than ${size} bytes. */
+/* Reads the quoted string whose opening quote is at the cursor, and moves the
+ * cursor behind the closing quote.  Writes the content, without the backslashes
+ * of escapes, to ${ret} and its length to *ret_len; appends no NUL.  Returns
+ * false if there is no closing quote or the content is longer than ${size}
+ * bytes. */
 static bool
 parse_quoted(struct cursor *c, char *ret, size_t size, size_t *ret_len)
 {

@@ -50,9 +50,11 @@ const char *relay_owner(const struct relay *r);
  * and starts the thread. */
 enum rc relay_start(struct relay *r, struct err *err) MUST_USE;
 
-/* Stops the remote carrier, which ends all parcels that are under way as not
- * reached, and returns when all jobs have come back and the thread has ended.
- * The writer must still run, because the parcels are settled. */
+/* Ends the relay's thread and waits for it.  The thread starts no new work, and
+ * ends when all jobs (core.h) are finished, those of the writer and those of
+ * the carriers.  Stops the remote carrier, so that the thread need not wait for
+ * other servers: the parcels under way end as not reached, except those that
+ * have answers already.  The writer must still run, because it settles them. */
 void relay_stop(struct relay *r);
 
 /* Returns the subscriber that receives the wake-ups of commits. */

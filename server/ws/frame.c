@@ -6,8 +6,9 @@
 
 #define FIN 0x80
 
-/* The length has the shortest of its three forms, as section 5.2 requires: 7
- * bits, or the mark 126 and 16 bits, or the mark 127 and 64 bits. */
+/* Writes ${n} in the shortest of the three forms of a length, as section 5.2 of
+ * RFC 6455 requires of a sender: 7 bits, or the mark 126 and 16 bits, or the
+ * mark 127 and 64 bits. */
 size_t
 ws_frame_head(uint8_t head[WS_HEAD_LEN], enum ws_opcode opcode, size_t n)
 {
