@@ -293,17 +293,16 @@ has_text_after(const char *s, const char *begin)
 	return (strncmp(s, begin, n) == 0 && s[n] != '\0');
 }
 
-/* Returns true if ${url} has "://" and seems to contain a password: a colon in
- * the part before '@' (USER:PASSWORD@HOST; libpq ends its search for '@' only
- * at
- * '/'), or "password=" anywhere after "://", as in ?password= or &sslpassword=.
- */
+/* Returns true if ${url} has "://", is not sqlite:PATH, and seems to contain a
+ * password: a colon in the part before '@' (USER:PASSWORD@HOST; libpq ends its
+ * search for '@' only at '/'), or "password=" anywhere after "://", as in
+ * ?password= or &sslpassword=. */
 static bool
 has_password(const char *url)
 {
 	const char *at, *colon, *host = strstr(url, "://");
 
-	if (host == NULL)
+	if (host == NULL || has_text_after(url, "sqlite:"))
 		return (false);
 	host += 3;
 	at = memchr(host, '@', strcspn(host, "/"));

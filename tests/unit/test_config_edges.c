@@ -404,7 +404,9 @@ test_urls(void **state)
 	    {"--db=postgres://host/chat", RC_OK},
 	    {"--db=postgresql://ann@[::1]:5432/chat", RC_OK},
 	    {"--db=postgresql://host/a@b:c", RC_OK},
-	    {"--db=postgresql://host?application_name=a:b@c", RC_OK},
+	    /* For libpq the user is "host?application_name=a". */
+	    {"--db=postgresql://host?application_name=a:b@c", RC_INVALID},
+	    {"--db=postgresql://host?application_name=a:b", RC_OK},
 	    {"--db=postgres://ann:secret@host/chat", RC_INVALID},
 	    {"--db=postgres://:@host", RC_INVALID},
 	    {"--db=sqlite:a://b:c@d?password=x", RC_OK},
