@@ -322,16 +322,18 @@ rename_tail(const char *path, const char *tail, struct err *err)
 	return (RC_OK);
 }
 
-/* Refuses a write-ahead log without its database, which somebody has moved or
- * removed.  SQLite would apply the log to the database that is restored here,
- * and it may hold the newest messages of the other one. */
+/* Refuses a restore if there is a write-ahead log without its database.  SQLite
+ * would apply that log to the restored database, and the log may hold the
+ * newest messages of the database that somebody has moved or removed.  An empty
+ * log, which readers leave, does no harm. */
 static enum rc
 check_no_stray_log(const char *path, struct err *err)
 {
 	char log[URL_SIZE + 8];
+	struct stat st;
 
 	(void)snprintf(log, sizeof(log), "%s-wal", path);
-	if (access(path, F_OK) == 0 || access(log, F_OK) != 0)
+	if (access(path, F_OK) == 0 || stat(log, &st) != 0 || st.st_size == 0)
 		return (RC_OK);
 	return (err_set(err, RC_EXISTS,
 	    "%s is there without its database, whose newest messages it may "

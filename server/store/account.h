@@ -139,8 +139,8 @@ enum rc store_device_count(
     struct db *db, int64_t user_id, int64_t *ret, struct err *err) MUST_USE;
 
 /* Calls ${each} for every device of ${user_id} that is not revoked, in the
- * order in which they were added.  ${device} is borrowed; its user_name is ""
- * and its admin is false, whoever the user is. */
+ * order in which they were added.  ${device} is borrowed.  The user's own data
+ * are not read: user_name is "", and admin is false. */
 enum rc store_device_list(struct db *db, int64_t user_id,
     void (*each)(void *arg, const struct store_device *device), void *arg,
     struct err *err) MUST_USE;
