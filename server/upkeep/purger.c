@@ -169,6 +169,10 @@ hand_over(struct purger *p, int64_t now)
 	if (rc == RC_OK)
 		return;
 	p->away = false;
+	p->next_ms = now + FAIL_MS;
+	/* At a stop the writer ends before the upkeep; this does not fail. */
+	if (rc == RC_CLOSED)
+		return;
 	(void)err_set(&err, rc, "the writer takes no unit");
 	failed(p, now, &err);
 }
