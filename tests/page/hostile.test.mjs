@@ -273,15 +273,29 @@ describe('a stranger’s page', () => {
 		});
 		frame.src = base;
 		document.body.append(frame);
+		/*
+		 * Until the address is loaded, the new window shows the empty
+		 * page, which belongs to this page.
+		 */
+		const reached = (popup) => {
+			try {
+				if (!popup)
+					return 'blocked';
+				if (popup.closed)
+					return 'apart';
+				return popup.location.href === 'about:blank' ? 'empty' :
+					popup.document ? 'read' : 'apart';
+			} catch {
+				return 'apart';
+			}
+		};
 		const popup = globalThis.open(base);
-		await new Promise((resolve) => setTimeout(resolve, 500));
-		let reach = 'apart';
-		try {
-			if (popup && !popup.closed)
-				reach = popup.document ? 'read' : 'apart';
-		} catch {
-			reach = 'apart';
-		}
+		const end = Date.now() + 60_000;
+		let reach;
+		do {
+			await new Promise((resolve) => setTimeout(resolve, 50));
+			reach = reached(popup);
+		} while (reach === 'empty' && Date.now() < end);
 		return {
 			socket: await opened,
 			plain: await ask('/v1'),
