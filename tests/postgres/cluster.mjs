@@ -20,7 +20,12 @@
 // tests check what survives.  Text is sorted by the rules of a language unless
 // a column says COLLATE "C", so that a missing COLLATE is found.
 //
-// Environment: TWINBOX_PG_BINDIR names the folder of initdb and postgres.  The
+// Clusters of one run of scripts/test are copies of the first one.  Their system
+// identifier and password are the same, and the databases that they create may
+// have the same oid: a test about servers that are not the same needs {own: true}.
+//
+// Environment: TWINBOX_LOGS is the folder of the run's logs, which keeps the copy.
+// TWINBOX_PG_BINDIR names the folder of initdb and postgres.  The
 // default is version 15 in /usr/lib/postgresql, the oldest that nodes support,
 // else the newest version there, else the programs in the PATH.  TWINBOX_SLOW
 // and TWINBOX_KEEP are as in tests/e2e/harness.mjs.
@@ -161,15 +166,27 @@ function plain(name)
 	return name;
 }
 
+/**
+ * Returns where the clusters of one run of scripts/test keep a data directory as
+ * initdb made it with ${locale}, or undefined outside of such a run.  initdb
+ * takes six times as long as a copy.
+ */
+function initialOf(bin, locale = 'icu')
+{
+	return process.env.TWINBOX_LOGS ? path.join(process.env.TWINBOX_LOGS, 'postgres',
+		encodeURIComponent(`${bin} ${locale}`)) : undefined;
+}
+
 // ---- a cluster ---------------------------------------------------------------
 
 export class Cluster {
 	/**
 	 * Options: dir (the parent of the cluster's directory; the user
 	 * postgres must have access to it), settings (they override those
-	 * above), locale (for initdb; default: a language).
+	 * above), locale (for initdb; default: a language), own (true: initdb
+	 * runs for this cluster, so that its system identifier is its own).
 	 */
-	constructor({ dir = os.tmpdir(), settings = {}, locale } = {})
+	constructor({ dir = os.tmpdir(), settings = {}, locale, own = false } = {})
 	{
 		this.bin = findBinaries();
 		if (!this.bin)
@@ -178,6 +195,7 @@ export class Cluster {
 		this.locale = locale;
 		this.settings = { ...SETTINGS, ...settings };
 		this.password = randomBytes(12).toString('hex');
+		this.initial = own ? undefined : initialOf(this.bin, locale);
 		this.name = 'primary';
 	}
 
@@ -249,9 +267,28 @@ export class Cluster {
 			{ mode: 0o600 });
 	}
 
+	/**
+	 * Makes the data directory: a copy of the first one of this run, whose
+	 * password this cluster then has, else by initdb.
+	 */
 	async initialise()
 	{
+		const kept = this.initial && `${this.initial}/password`;
+
+		if (kept && fs.existsSync(kept)) {
+			this.password = fs.readFileSync(kept, 'latin1');
+			this.makeDirectory();
+			await command('cp', ['-a', `${this.initial}/data`, this.data]);
+			return;
+		}
 		this.makeDirectory();
+		await this.initdb();
+		if (this.initial)
+			await this.keepInitial();
+	}
+
+	async initdb()
+	{
 		const secret = `${this.dir}/password`;
 		fs.writeFileSync(secret, `${this.password}\n`, { mode: 0o600 });
 		const { uid, gid } = owner();
@@ -264,6 +301,26 @@ export class Cluster {
 				['--locale-provider=icu', '--icu-locale=en', '--locale=C.UTF-8'])],
 		{ ...owner(), env: { ...process.env, LC_ALL: 'C.UTF-8' } });
 		fs.rmSync(secret);
+	}
+
+	/**
+	 * Copies the new data directory to ${this.initial}.  Of several
+	 * processes that do so at the same time, one succeeds.
+	 */
+	async keepInitial()
+	{
+		fs.mkdirSync(path.dirname(this.initial), { recursive: true });
+		const copy = fs.mkdtempSync(`${this.initial}.`);
+
+		await command('cp', ['-a', this.data, `${copy}/data`]);
+		fs.writeFileSync(`${copy}/password`, this.password, { mode: 0o600 });
+		try {
+			fs.renameSync(copy, this.initial);
+		} catch (error) {
+			if (!['ENOTEMPTY', 'EEXIST'].includes(error.code))
+				throw error;
+			fs.rmSync(copy, { recursive: true });
+		}
 	}
 
 	// ---- starting and stopping the server

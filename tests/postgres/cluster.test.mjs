@@ -49,6 +49,14 @@ describe('a cluster', () => {
 	const count = () => cluster.sql('SELECT count(*) FROM t', { database: 'kept' });
 	const insert = (n) => cluster.sql(`INSERT INTO t VALUES (${n})`, { database: 'kept' });
 
+	it('is another server than one with initdb of its own', async (t) => {
+		const other = await new Cluster({ own: true }).start();
+		t.after(() => other.remove());
+		const identifier = (of) => of.sql('SELECT system_identifier FROM pg_control_system()');
+
+		assert.notEqual(await identifier(other), await identifier(cluster));
+	});
+
 	it('is durable, and not root\'s', async () => {
 		const shown = (name) => cluster.sql(`SHOW ${name}`);
 
