@@ -4,15 +4,15 @@
  * PostgreSQL, back, or between two databases of PostgreSQL.
  *
  * Promises: the source is read in one snapshot on a connection that cannot
- * write.  A source of SQLite is locked against servers meanwhile, with the lock
- * that side_init() chooses.  A source of PostgreSQL is not locked: the copy is
- * refused if a node serves it at the beginning, or if, at the end, the number
- * of rows of a table or the sum of the nodes' heartbeats has changed.  The
- * target gets all rows in one transaction, which commits only after the rows of
- * every table have been counted on both sides and the numbers are equal.  A
- * copy that fails or is interrupted before the commit therefore adds nothing to
- * the target but the schema, and can be run again; after the commit the target
- * has everything, and never half of a copy.  Then fsck verifies the target.
+ * write.  An SQLite database is locked against servers meanwhile (data.c).  A
+ * source of PostgreSQL is not locked: the copy is refused if a node serves it
+ * at the beginning, or if, at the end, the number of rows of a table or the sum
+ * of the nodes' heartbeats has changed.  The target gets all rows in one
+ * transaction, which commits only after the rows of every table have been
+ * counted on both sides and the numbers are equal.  A copy that fails or is
+ * interrupted before the commit therefore adds nothing to the target but the
+ * schema, and can be run again; after the commit the target has everything, and
+ * never half of a copy.  Then fsck verifies the target.
  *
  * The epoch, all ids and all sequence numbers are copied unchanged, so clients'
  * cursors stay valid.  Outbox rows that were being sent become pending
@@ -87,11 +87,11 @@ side_init(struct side *side, const struct config *config, const char *url,
 	return (RC_OK);
 }
 
-/* Takes the lock in the directory that side_init() has chosen for an SQLite
- * database, until side_close(): a server with this data directory cannot start
- * meanwhile.  RC_BUSY: another twinboxd holds the lock.  Does nothing on
- * PostgreSQL, where refuse_served() checks the source and copy_alone() locks
- * the target. */
+/* Takes the locks of the directory that side_init() has chosen and of the
+ * SQLite file, until side_close(): no server can serve this file meanwhile,
+ * whatever its data directory is.  RC_BUSY: another twinboxd holds a lock. Does
+ * nothing on PostgreSQL, where refuse_served() checks the source and
+ * copy_alone() locks the target. */
 static enum rc
 side_lock(struct side *side, struct err *err)
 {
@@ -100,11 +100,17 @@ side_lock(struct side *side, struct err *err)
 	if (db_url_multi_writer(side->config.db))
 		return (RC_OK);
 	rc = data_open(&side->config, &side->data, err);
-	return (rc == RC_BUSY ? err_set(err, RC_BUSY,
-				    "the %s is being served (%s/lock is held): "
-				    "stop that twinboxd first",
-				    side->word, side->config.data)
-			      : rc);
+	if (rc == RC_BUSY)
+		return (err_set(err, rc,
+		    "the %s is being served (%s/lock is held): stop that "
+		    "twinboxd first",
+		    side->word, side->config.data));
+	if (rc == RC_CONFLICT)
+		return (err_set(err, RC_BUSY,
+		    "the %s is being served (its file's lock is held, with "
+		    "another data directory): stop that twinboxd first",
+		    side->word));
+	return (rc);
 }
 
 static void

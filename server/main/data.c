@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The data directory and its lock, flock() on DATA/lock, which one process
- * holds at a time.  If the database is an SQLite file, only that process may
- * write to it; to a database of PostgreSQL other nodes write, too.  The kernel
- * releases the lock when its process ends, so a server that was killed leaves
- * none behind.
+ * The data directory and the locks of a process that writes there.  Each is a
+ * flock(), which the kernel releases when the process ends, so a server that
+ * was killed leaves none behind:
+ *
+ *	DATA/lock	one process uses the data directory (control socket,
+ *			mark)
+ *	FILE-lock	one process writes to the SQLite database FILE, whatever
+ *			its data directory is
+ *
+ * A database of PostgreSQL has no lock here, because other nodes write to it,
+ * too.
  *
  * A user who can write to the directory or to the files of an SQLite database
  * can make an account an administrator's.  So data_open(), and data_look() on
@@ -14,7 +20,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -25,8 +33,11 @@
 #include "main/main_internal.h"
 #include "schema/sql.h"
 
+/* The path of an SQLite file's lock is that of the file with this suffix. */
+#define LOCK_TAIL "-lock"
+
 /* Returns the error for ${sys}, the errno value with which making or opening
- * the data directory, or opening the lock in it, has failed: RC_SETTING if the
+ * the data directory, or opening a lock, has failed: RC_SETTING if the
  * path does not or cannot exist, so that the setting `data` is wrong, else as
  * rc_of_opening(). */
 static enum rc
@@ -192,28 +203,80 @@ check_files(const struct data *data, struct err *err)
 	return (rc);
 }
 
+/* Opens ${path}, which is created if it does not exist, and takes its lock.
+ * ${*ret} is set only if RC_OK; the caller closes it, which releases the lock.
+ * RC_BUSY, without a text in ${err}: another process holds the lock. */
 static enum rc
-take_lock(struct data *data, struct err *err)
+lock_file(const char *path, int *ret, struct err *err)
 {
+	enum rc rc = RC_BUSY;
 	int fd;
 
-	fd = openat(data->dir_fd, "lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return (err_set_sys(err, rc_of_place(errno), errno,
-		    "data: cannot open %s/lock", data->dir));
+		    "data: cannot open %s", path));
 	if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
-		data->lock_fd = fd;
+		*ret = fd;
 		return (RC_OK);
 	}
-	if (errno == EWOULDBLOCK)
-		(void)err_set(err, RC_BUSY,
-		    "data: %s is in use: another twinboxd holds its lock",
-		    data->dir);
-	else
-		(void)err_set_sys(
-		    err, RC_IO, errno, "data: cannot lock %s", data->dir);
+	if (errno != EWOULDBLOCK)
+		rc = err_set_sys(
+		    err, RC_IO, errno, "data: cannot lock %s", path);
 	(void)close(fd);
-	return (err->rc);
+	return (rc);
+}
+
+/* Stores in ${ret}, an array of ${size} bytes, the absolute path of the SQLite
+ * file without symbolic links, so that every way to name the file gives the
+ * same path.  Returns false if the folder of the file does not exist. */
+static bool
+real_path(const struct data *data, char *ret, size_t size)
+{
+	char folder[URL_SIZE], real[PATH_MAX];
+	const char *path = data_database(data);
+	const char *slash = strrchr(path, '/');
+
+	if (realpath(path, real) != NULL) {
+		(void)snprintf(ret, size, "%s", real);
+		return (true);
+	}
+	(void)snprintf(folder, sizeof(folder), "%.*s",
+	    slash == NULL ? 1 : (int)(slash - path) + 1,
+	    slash == NULL ? "." : path);
+	if (realpath(folder, real) == NULL)
+		return (false);
+	(void)snprintf(
+	    ret, size, "%s/%s", real, slash == NULL ? path : slash + 1);
+	return (true);
+}
+
+/* Takes the lock of the directory, and on SQLite that of the database file.
+ * Takes no lock of the file if its folder does not exist: then there is no
+ * database, and opening it will say why. */
+static enum rc
+take_locks(struct data *data, struct err *err)
+{
+	char path[PATH_MAX + URL_SIZE + 8];
+	enum rc rc;
+
+	(void)snprintf(path, sizeof(path), "%s/lock", data->dir);
+	rc = lock_file(path, &data->lock_fd, err);
+	if (rc == RC_BUSY)
+		return (err_set(err, rc,
+		    "data: %s is in use: another twinboxd holds its lock",
+		    data->dir));
+	if (rc != RC_OK || db_url_multi_writer(data->url) ||
+	    !real_path(data, path, sizeof(path) - sizeof(LOCK_TAIL)))
+		return (rc);
+	memcpy(path + strlen(path), LOCK_TAIL, sizeof(LOCK_TAIL));
+	rc = lock_file(path, &data->db_lock_fd, err);
+	if (rc == RC_BUSY)
+		return (err_set(err, RC_CONFLICT,
+		    "db: %s is in use: a twinboxd with another data directory "
+		    "holds %s",
+		    data_database(data), path));
+	return (rc);
 }
 
 void
@@ -267,7 +330,7 @@ data_open(const struct config *config, struct data *ret, struct err *err)
 	    (rc = check_folder(&data, err)) == RC_OK &&
 	    (rc = check_files(&data, err)) == RC_OK &&
 	    (rc = become_owner(&data, err)) == RC_OK)
-		rc = take_lock(&data, err);
+		rc = take_locks(&data, err);
 	if (rc != RC_OK && rc != RC_BUSY)
 		data_close(&data);
 	*ret = data;
@@ -278,11 +341,13 @@ void
 data_close(struct data *data)
 {
 
+	if (data->db_lock_fd >= 0)
+		(void)close(data->db_lock_fd);
 	if (data->lock_fd >= 0)
 		(void)close(data->lock_fd);
 	if (data->dir_fd >= 0)
 		(void)close(data->dir_fd);
-	data->lock_fd = data->dir_fd = -1;
+	data->db_lock_fd = data->lock_fd = data->dir_fd = -1;
 }
 
 struct db_options

@@ -29,7 +29,8 @@
 struct data {
 	const char *dir; /* kept */
 	int dir_fd;
-	int lock_fd; /* -1: not held */
+	int lock_fd;    /* of the directory; -1: not held */
+	int db_lock_fd; /* of the SQLite file; -1: not held */
 	/* Set when a migration waits for another node's migration.  NULL: no
 	 * flag. */
 	atomic_bool *waiting;
@@ -38,8 +39,8 @@ struct data {
 
 #define DATA_INIT                                                              \
 	{                                                                      \
-		.dir = NULL, .dir_fd = -1, .lock_fd = -1, .waiting = NULL,     \
-		.url = ""                                                      \
+		.dir = NULL, .dir_fd = -1, .lock_fd = -1, .db_lock_fd = -1,    \
+		.waiting = NULL, .url = ""                                     \
 	}
 
 /* Fills ${ret} with the place of ${config}'s database.  Opens nothing. */
@@ -75,17 +76,20 @@ enum rc data_look_elsewhere(
 void data_new_epoch(struct rnd *rnd, char ret[EPOCH_LEN + 1]);
 
 /* data_open() opens ${config}'s data directory, creates it and its missing
- * parents (0700) if they do not exist, and takes its lock.  If the program runs
- * as root, it first changes its user and group, for good, to those of the
- * directory's owner.  RC_BUSY: another twinboxd holds the lock; ${ret} is then
- * open without the lock, and must be closed with data_close(), as after RC_OK.
- * After other errors there is nothing to close.  RC_SETTING: the path does not
+ * parents (0700) if they do not exist, and takes its lock and that of the
+ * SQLite file (data.c).  If the program runs as root, it first changes its user
+ * and group, for good, to those of the directory's owner.  RC_BUSY: another
+ * twinboxd holds the lock of the directory; ${ret} is then open without locks,
+ * and must be closed with data_close(), as after RC_OK.  After other errors
+ * there is nothing to close.  RC_CONFLICT: a twinboxd with another data
+ * directory holds the lock of the SQLite file.  RC_SETTING: the path does not
  * or cannot name a directory, or the SQLite file, its -wal or its -shm is not a
  * regular file.  RC_DENIED: a right is missing, or the group or others may
  * write to the directory, to these files or to their folder.  ${ret} borrows
  * the path of ${config}. */
 enum rc data_open(
     const struct config *config, struct data *ret, struct err *err) MUST_USE;
+/* Releases the locks; the caller has closed the database. */
 void data_close(struct data *data);
 
 /* data_connect() opens a connection for writing to the database of ${data}, and

@@ -223,14 +223,14 @@ describe('backup and restore', { skip: sqliteOnly }, () => {
 		const to = path.join(folder, 'data');
 		assert.deepEqual(await command(['restore', file, '--data', to]),
 			[0, `restored from ${file}: ${counts}\n`, '']);
-		assert.deepEqual(fs.readdirSync(to).sort(), ['lock', 'mark', 'twinbox.db']);
+		assert.deepEqual(fs.readdirSync(to).sort(), ['lock', 'mark', 'twinbox.db', 'twinbox.db-lock']);
 		assert.deepEqual(await refused(['restore', file, '--data', to]),
 			[73, `${to}/twinbox.db is there already: --replace keeps it as ${to}/twinbox.db.replaced`]);
 		for (let i = 0; i < 2; i++) {
 			assert.deepEqual(await command(['restore', file, '--replace', '--data', to]),
 				[0, `restored from ${file}: ${counts}\n`, '']);
 			assert.deepEqual(fs.readdirSync(to).sort(),
-				['lock', 'mark', 'twinbox.db', 'twinbox.db.replaced']);
+				['lock', 'mark', 'twinbox.db', 'twinbox.db-lock', 'twinbox.db.replaced']);
 		}
 	});
 
@@ -251,7 +251,7 @@ describe('backup and restore', { skip: sqliteOnly }, () => {
 		const [code, out] = await command(['restore', file, '--data', to]);
 		assert.equal(code, 0);
 		assert.match(out, /: 1 users, 0 messages, /);
-		assert.deepEqual(fs.readdirSync(to).sort(), ['lock', 'mark', 'twinbox.db']);
+		assert.deepEqual(fs.readdirSync(to).sort(), ['lock', 'mark', 'twinbox.db', 'twinbox.db-lock']);
 	});
 
 	it('name what they cannot have', async () => {

@@ -449,20 +449,38 @@ describe('refused', () => {
 		assert.ok(await isEmpty(to));
 	});
 
-	it('a source that changes, whose server has its lock elsewhere', async (t) => {
+	it('a source whose server has another data directory', async (t) => {
 		const elsewhere = path.join(tempDir(), 'else');
+		const link = path.join(tempDir(), 'link');
 		const db = await freshDatabase();
 
 		fs.mkdirSync(elsewhere, { mode: 0o700 });
 		const server = await new Server({ args: ['--db', urlOf(elsewhere)] }).start();
 		t.after(() => server.running && server.stop());
-		const [ann, bob] = await users(server, 'ann', 'bob');
+		fs.symlinkSync(elsewhere, link);
+		for (const place of [elsewhere, link]) {
+			await refused(urlOf(place), db.url, 75,
+				/the source is being served .*: stop that twinboxd first/);
+		}
+		assert.ok(await isEmpty(db));
+		/* A second server would deliver to the inboxes of the first. */
+		const second = await twinboxd(['serve', '--data', path.join(tempDir(), 'b'),
+			'--listen', '127.0.0.1:0', '--db', urlOf(link)]);
+		assert.equal(second.code, 75, second.text);
+		assert.match(second.text, new RegExp('twinbox.db is in use: a twinboxd with another ' +
+			`data directory holds ${elsewhere}/twinbox.db-lock`));
+	});
 
+	it('a source that another program changes', async (t) => {
+		const server = await new Server({ args: SQLITE }).start();
+		await users(server, 'ann', 'bob');
+		assert.equal((await server.stop()).code, 0);
+		const db = await freshDatabase();
 		const held = await holdCopy(t, db);
-		const copying = copy(urlOf(elsewhere), db.url);
+		const copying = copy(urlOf(server.data), db.url);
+
 		await held.waits();
-		const { id } = await ann.send(bob.name, 'meanwhile');
-		await bob.received(id);
+		lite(fileOf(server.data), "INSERT INTO meta (key, value) VALUES ('x', 'y')");
 		await held.end();
 		const changed = await copying;
 		assert.equal(changed.code, 75, changed.text);

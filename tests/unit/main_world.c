@@ -47,7 +47,7 @@ int
 world_remove(void **state)
 {
 	static const char *const names[] = {"lock", "control", "twinbox.db",
-	    "twinbox.db-wal", "twinbox.db-shm"};
+	    "twinbox.db-wal", "twinbox.db-shm", "twinbox.db-lock"};
 	struct world *w = *state;
 	char path[200];
 	size_t i;

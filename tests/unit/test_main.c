@@ -52,6 +52,73 @@ test_directory(void **state)
 	data_close(&second);
 }
 
+/* Opens ${config}'s directory, which must fail because another directory's
+ * process has the lock of the database file. */
+static void
+assert_taken(const struct config *config)
+{
+	struct data data;
+	struct err err = ERR_INIT;
+
+	assert_int_equal(RC_CONFLICT, data_open(config, &data, &err));
+	assert_non_null(strstr(err.text, "twinbox.db is in use"));
+	assert_non_null(strstr(err.text, "/a/data/twinbox.db-lock"));
+	assert_int_equal(-1, data.lock_fd);
+}
+
+/* Only one process writes to a database file, whatever its data directory is
+ * and however the file is named. */
+static void
+test_two_directories(void **state)
+{
+	struct world *w = *state;
+	struct config other = w->config;
+	struct data second;
+	struct err err = ERR_INIT;
+	char link[sizeof(w->dir) + 8], kept[sizeof(w->dir) + 8];
+	char lock[sizeof(other.data) + 16];
+
+	(void)snprintf(link, sizeof(link), "%s/link", w->dir);
+	(void)snprintf(kept, sizeof(kept), "%s/kept", w->dir);
+	(void)snprintf(other.data, sizeof(other.data), "%s/b", w->dir);
+	(void)snprintf(
+	    other.db, sizeof(other.db), "sqlite:%s/a/data/twinbox.db", w->dir);
+	assert_taken(&other);
+
+	/* Through a link to the folder, before the file exists and after. */
+	assert_int_equal(0, symlink(w->config.data, link));
+	(void)snprintf(
+	    other.db, sizeof(other.db), "sqlite:%s/twinbox.db", link);
+	assert_int_equal(0, rename(data_database(&w->data), kept));
+	assert_taken(&other);
+	assert_int_equal(0, rename(kept, data_database(&w->data)));
+	assert_taken(&other);
+
+	/* A relative path. */
+	assert_int_equal(0, chdir(w->config.data));
+	(void)snprintf(other.db, sizeof(other.db), "sqlite:twinbox.db");
+	assert_taken(&other);
+	assert_int_equal(0, chdir("/"));
+
+	/* Another file in the same folder is free, and so is this one once the
+	 * first process has let it go. */
+	(void)snprintf(other.db, sizeof(other.db), "sqlite:%s/c.db", link);
+	assert_int_equal(RC_OK, data_open(&other, &second, &err));
+	data_close(&second);
+	(void)snprintf(
+	    other.db, sizeof(other.db), "sqlite:%s/a/data/twinbox.db", w->dir);
+	data_close(&w->data);
+	assert_int_equal(RC_OK, data_open(&other, &second, &err));
+	data_close(&second);
+
+	(void)snprintf(lock, sizeof(lock), "%s/c.db-lock", w->config.data);
+	assert_int_equal(0, unlink(lock));
+	(void)snprintf(lock, sizeof(lock), "%s/lock", other.data);
+	assert_int_equal(0, unlink(lock));
+	assert_int_equal(0, rmdir(other.data));
+	assert_int_equal(0, unlink(link));
+}
+
 #define SOMEBODY 65534
 
 /* In a child process: root opens another user's directory, and becomes this
@@ -83,10 +150,16 @@ test_root_becomes_owner(void **state)
 	int status;
 	pid_t pid;
 
-	(void)snprintf(path, sizeof(path), "%s/a/data/lock", w->dir);
 	data_close(&w->data);
+	(void)snprintf(path, sizeof(path), "%s/a/data/lock", w->dir);
+	assert_int_equal(0, unlink(path));
+	(void)snprintf(path, sizeof(path), "%s/a/data/twinbox.db-lock", w->dir);
 	assert_int_equal(0, unlink(path));
 	assert_int_equal(0, chown(w->config.data, SOMEBODY, SOMEBODY));
+	/* The user may pass through the folders above. */
+	(void)snprintf(path, sizeof(path), "%s/a", w->dir);
+	assert_int_equal(0, chmod(path, 0711));
+	assert_int_equal(0, chmod(w->dir, 0711));
 	pid = fork();
 	assert_true(pid >= 0);
 	if (pid == 0)
@@ -359,6 +432,8 @@ main(void)
 		test_root_becomes_owner, world_open, world_remove),
 	    cmocka_unit_test_setup_teardown(
 		test_directory, world_open, world_remove),
+	    cmocka_unit_test_setup_teardown(
+		test_two_directories, world_open, world_remove),
 	    cmocka_unit_test_setup_teardown(
 		test_directory_that_is_none, world_open, world_remove),
 	    cmocka_unit_test_setup_teardown(
