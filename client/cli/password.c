@@ -16,35 +16,6 @@
 #include "base/terminal.h"
 #include "cli/cli.h"
 
-/* Reads a line of standard input into ${ret}, ended by a NUL, without its LF or
- * CR LF.  The end of the input also ends the line, so without input ${ret} is
- * "".  Returns false if the line does not fit into ${size} bytes or cannot be
- * read; then ${ret} may lack the NUL. */
-static bool
-read_stdin(char *ret, size_t size)
-{
-	size_t n = 0;
-	ssize_t got;
-	char c;
-
-	for (;;) {
-		got = read(STDIN_FILENO, &c, 1);
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return (false);
-		if (got == 0 || c == '\n')
-			break;
-		if (n == size - 1)
-			return (false);
-		ret[n++] = c;
-	}
-	if (n > 0 && ret[n - 1] == '\r')
-		n--;
-	ret[n] = '\0';
-	return (true);
-}
-
 /* Prompts on terminal ${fd} and reads a line without echo. */
 static enum rc
 prompt_line(
@@ -75,7 +46,8 @@ static enum rc
 prompt_terminal(
     const char *prompt, bool twice, char *ret, size_t size, struct fail *fail)
 {
-	char again[LIMIT_PASSWORD_LEN + 1];
+	/* One byte more than a password has, as the callers' buffers. */
+	char again[LIMIT_PASSWORD_LEN + 2];
 	int fd = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);
 	enum rc rc;
 
@@ -106,7 +78,7 @@ cli_password(struct cli *cli, const char *prompt, bool twice, char *ret,
 	enum rc rc;
 
 	if (args_has(&cli->args, "password-stdin")) {
-		if (read_stdin(ret, size))
+		if (terminal_read_plain(STDIN_FILENO, ret, size))
 			rc = RC_OK;
 		else
 			rc = fail_set(fail, FAIL_DATA,

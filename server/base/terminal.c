@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Line editing for passwords.  The caller has switched off the terminal's own
- * line editing and signal keys: otherwise Ctrl-C would end the program while
- * echo is off.
+ * Passwords from a terminal or a file.  Before terminal_read_line() the caller
+ * has switched off the terminal's own line editing and signal keys: otherwise
+ * Ctrl-C would end the program while echo is off.
  */
 #include "base/terminal.h"
 
@@ -40,6 +40,31 @@ terminal_read_line(int fd, char *ret, size_t size)
 		else
 			ret[n++] = c;
 	}
+	ret[n] = '\0';
+	return (true);
+}
+
+bool
+terminal_read_plain(int fd, char *ret, size_t size)
+{
+	size_t n = 0;
+	ssize_t got;
+	char c;
+
+	for (;;) {
+		got = read(fd, &c, 1);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return (false);
+		if (got == 0 || c == '\n')
+			break;
+		if (c == '\0' || n == size - 1)
+			return (false);
+		ret[n++] = c;
+	}
+	if (n > 0 && ret[n - 1] == '\r')
+		n--;
 	ret[n] = '\0';
 	return (true);
 }

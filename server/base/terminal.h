@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads passwords, which are typed without echo, from a terminal in raw mode.
+ * Reads passwords: from a terminal in raw mode, where they are typed without
+ * echo, or from a file or pipe.
  */
 #ifndef BASE_TERMINAL_H
 #define BASE_TERMINAL_H
@@ -17,5 +18,13 @@
  * then hold a part of the line, without a NUL.  Blocks: until a person
  * types. */
 bool terminal_read_line(int fd, char *ret, size_t size);
+
+/* Reads a line from ${fd}, a file or a pipe, into ${ret} of ${size} bytes,
+ * without its LF or CR LF and with a NUL.  The end of the input also ends the
+ * line, so an empty input gives "".  Returns false after a read error, and if
+ * the line does not fit or has a NUL; ${ret} may then lack the NUL.  Reads byte
+ * by byte, so what follows the line stays in ${fd}.  Blocks until the line is
+ * there. */
+bool terminal_read_plain(int fd, char *ret, size_t size);
 
 #endif

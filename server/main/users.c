@@ -24,30 +24,6 @@
 
 /* ---- the password ---- */
 
-/* Reads a line from ${fd} into ${line}, without its newline and with a NUL.
- * The last line may lack its newline: at the end of the file, and at a read
- * error, returns true if any bytes of a line were read before, else false.
- * Also returns false if the line and the NUL do not fit into ${size} bytes;
- * ${line} then has no NUL. */
-static bool
-read_line(int fd, char *line, size_t size)
-{
-	size_t n = 0;
-	char c;
-
-	while (read(fd, &c, 1) == 1) {
-		if (c == '\n') {
-			line[n] = '\0';
-			return (true);
-		}
-		if (n == size - 1)
-			return (false);
-		line[n++] = c;
-	}
-	line[n] = '\0';
-	return (n > 0);
-}
-
 /* Writes ${prompt} to the terminal ${fd} and reads a line.  Echo is off before
  * the prompt appears, and keys typed earlier are discarded, so that no password
  * is shown.  Keys such as Ctrl-C send no signal, but are read as characters; if
@@ -81,7 +57,7 @@ prompt_line(int fd, const char *prompt, char *line, size_t size)
 static enum rc
 prompt_password(char *password, size_t size, struct err *err)
 {
-	char again[LIMIT_PASSWORD_LEN + 1];
+	char again[LIMIT_PASSWORD_LEN + 2];
 	bool ok, same;
 	int fd;
 
@@ -112,9 +88,11 @@ take_password(struct operation *o, bool from_stdin, struct err *err)
 
 	if (!from_stdin)
 		rc = prompt_password(password, sizeof(password), err);
-	else if (!read_line(STDIN_FILENO, password, sizeof(password)))
+	else if (!terminal_read_plain(STDIN_FILENO, password, sizeof(password)))
 		rc = err_set(err, RC_INVALID,
-		    "standard input holds no password, or too long a one");
+		    "no password can be read from standard input, or it has "
+		    "more than %d bytes",
+		    LIMIT_PASSWORD_LEN);
 	if (rc != RC_OK) {
 		crypt_wipe(password, sizeof(password));
 		return (rc);

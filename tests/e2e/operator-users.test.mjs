@@ -127,12 +127,15 @@ describe('user', () => {
 	it('a password has 8 to 1024 bytes, and is not the name', async () => {
 		const data = path.join(tempDir(), 'd');
 		const add = (name, input) => command(['user', 'add', name, '--password-stdin', ...dataArgs(data)], { input });
-		const none = [65, '', 'twinboxd: standard input holds no password, or too long a one\n'];
+		const none = [65, '', 'twinboxd: no password can be read from standard input, ' +
+			'or it has more than 1024 bytes\n'];
 		const size = (n) => [65, '', `twinboxd: a password has 8 to 1024 bytes, this one has ${n}\n`];
 
-		assert.deepEqual(await add('ann', ''), none);
-		assert.deepEqual(await add('ann', '\n'), size(0));
+		for (const nothing of ['', '\n', '\r\n'])
+			assert.deepEqual(await add('ann', nothing), size(0));
 		assert.deepEqual(await add('ann', 'seven77\n'), size(7));
+		assert.deepEqual(await add('ann', 'seven77\r\n'), size(7));
+		assert.deepEqual(await add('ann', 'eight888\0more\n'), none);
 		assert.deepEqual(await add('ann', 'ä'.repeat(512) + 'x\n'), size(1025));
 		assert.deepEqual(await add('ann', 'x'.repeat(1026)), none);
 		assert.deepEqual(await add('alexandra', 'alexandra\n'),
