@@ -26,8 +26,7 @@ function renameUser(data, name, to)
 	changeRows(data, `UPDATE users SET name = '${to}' WHERE name = '${name}'`);
 }
 
-const server = serverForFile({ before, after, afterEach }, undefined,
-	{ env: REAL_PASSWORDS });
+const server = serverForFile({ before, after, afterEach });
 
 describe('registration', () => {
 	it('a user registers and is known', async () => {
@@ -169,22 +168,24 @@ describe('logging in', () => {
 		assert.deepEqual(wrong.body, unknown.body);
 	});
 
-	it('… after the same work: one run of argon2', async () => {
-		const [ann] = await users(server, 'ann');
+	it('… after the same work: one run of argon2', async (t) => {
+		const dear = await startServer({ env: REAL_PASSWORDS });
+		t.after(() => dear.stop());
+		const [ann] = await users(dear, 'ann');
 		const runs = async () => Number(/^twinbox_passwords_total (\d+)$/m.exec(
-			expectStatus(await server.rest().get('/metrics'), 200).text)[1]);
+			expectStatus(await dear.rest().get('/metrics'), 200).text)[1]);
 		/*
 		 * The CPU time that the server has used so far (its user time,
 		 * in clock ticks).
 		 */
-		const work = () => Number(fs.readFileSync(`/proc/${server.pid}/stat`, 'utf8')
+		const work = () => Number(fs.readFileSync(`/proc/${dear.pid}/stat`, 'utf8')
 			.split(') ')[1].split(' ')[11]);
 		const worked = { known: 0, unknown: 0 };
 
 		for (let i = 0; i < 9; i++) {
 			for (const [which, name] of [['known', ann.name], ['unknown', freshName('nobody')]]) {
 				const before = [await runs(), work()];
-				problem(await server.rest().post('/v1/tokens',
+				problem(await dear.rest().post('/v1/tokens',
 					{ name, password: 'not the password', device: 'x' }), 401, 'wrong_password');
 				worked[which] += work() - before[1];
 				assert.equal(await runs(), before[0] + 1, which);
