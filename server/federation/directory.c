@@ -297,10 +297,8 @@ ask_document(struct directory *d, struct entry *e)
 
 /* Returns true if the keys of ${e} may be outdated: this process has read no
  * document of the peer since it added ${e}, or the lifetime of the document
- * ended at least KEYS_TRUSTED_MS ago.  After directory_stale(), which sets that
- * end to 0, they are outdated as soon as the monotonic clock, which begins at
- * the boot of the machine, has reached KEYS_TRUSTED_MS.  Keys that an operator
- * has pinned are never outdated, because the document does not change them. */
+ * ended at least KEYS_TRUSTED_MS ago.  Keys that an operator has pinned are
+ * never outdated, because the document does not change them. */
 static bool
 is_old(const struct directory *d, const struct entry *e)
 {
@@ -526,8 +524,12 @@ directory_stale(struct directory *d, const char *domain)
 	struct entry *e;
 
 	lock_take(&d->lock);
-	if ((e = find(d, domain)) != NULL)
-		e->fresh_until_ms = e->usable_until_ms = 0;
+	if ((e = find(d, domain)) != NULL) {
+		/* is_old() then finds the keys outdated at any time of the
+		 * monotonic clock, which may begin at the boot. */
+		e->fresh_until_ms = -KEYS_TRUSTED_MS;
+		e->usable_until_ms = 0;
+	}
 	lock_drop(&d->lock);
 }
 

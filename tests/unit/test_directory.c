@@ -478,6 +478,21 @@ test_contact(void **state)
 	assert_int_equal(way("b.example"), DIRECTORY_NO_WAY);
 }
 
+/* After an answer that shows that the document has changed, the keys count as
+ * outdated, also if the machine was booted a minute ago. */
+static void
+test_stale_keys(void **state)
+{
+
+	(void)state;
+	learn("b.example", "k1", 300);
+	assert_int_equal(signer("b.example", "k1"), DIRECTORY_KNOWN);
+	assert_string_equal(wanted(), "");
+	directory_stale(dir, "b.example");
+	assert_int_equal(signer("b.example", "k1"), DIRECTORY_KNOWN);
+	assert_string_equal(wanted(), "b.example:document");
+}
+
 /* ---- bounds ---- */
 
 /* Invented names push each other out of memory, but not a peer. */
@@ -521,6 +536,7 @@ main(void)
 	    cmocka_unit_test_setup_teardown(test_pinned, setup, teardown),
 	    cmocka_unit_test_setup_teardown(test_failed, setup, teardown),
 	    cmocka_unit_test_setup_teardown(test_contact, setup, teardown),
+	    cmocka_unit_test_setup_teardown(test_stale_keys, setup, teardown),
 	    cmocka_unit_test_setup_teardown(test_flood, setup, teardown),
 	};
 
