@@ -3,8 +3,9 @@
  * send: makes the message, stores it in the client's own outbox, and submits it
  * until the server has accepted or finally refused it.  After 15 s (or
  * --try-for), or if a retry cannot help, begins no new attempt; then the
- * message stays in the outbox for a later command.  With --wait, then follows
- * an accepted message until it is delivered or read, for 30 s (or --timeout).
+ * message stays in the outbox for a later command.  With --wait delivered or
+ * --wait read, then follows an accepted message until it is in that state, for
+ * 30 s (or --timeout).
  */
 #include <errno.h>
 #include <stdio.h>

@@ -667,8 +667,9 @@ local_names(struct local *local, json_t **ret, struct fail *fail)
 		return (fail_set(fail, FAIL_MEMORY, "out of memory"));
 	while (rc == RC_OK && (code = sqlite3_step(s)) == SQLITE_ROW) {
 		name = (const char *)sqlite3_column_text(s, 0);
-		/* Skip a recipient that is the id of a conversation, and a name
-		 * that is not UTF-8, which a damaged file may have. */
+		/* Skip a recipient that is the id of a conversation: it is not
+		 * the name of a user.  Skip a name that is not UTF-8, which a
+		 * damaged database may have: json_string() would fail. */
 		if (name != NULL && utf8_valid(name, strlen(name), NULL) &&
 		    !uuid_parse(name, strlen(name), &conversation) &&
 		    json_array_append_new(array, json_string(name)) != 0)

@@ -9,8 +9,10 @@
  *	command	NAME OPERANDS WITH-SETTINGS SUMMARY DETAIL
  *	option	COMMAND FLAG LETTER VALUE HELP
  *
- * WITH-SETTINGS is 0, because only twinboxd has settings.  Commands without a
- * summary are left out.
+ * An "alone" option is accepted only before a command or without one, a
+ * "common" option with every command.  WITH-SETTINGS is 0, because only
+ * twinboxd has settings.  Commands without a summary are left out, with their
+ * options.
  */
 #include <stdio.h>
 

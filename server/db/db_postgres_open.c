@@ -329,7 +329,8 @@ configure(struct db_postgres *p, struct err *err)
 /* ---- staying connected ---- */
 
 /* The most reads of an idle connection in one check, for what the server has
- * sent by itself: a changed setting, or the announcement of a shutdown. */
+ * sent by itself: a changed setting, or the announcement of a shutdown.  If
+ * more is left after them, the check goes by what it has read. */
 #define UNASKED_MAX 8
 
 /* Returns whether the idle connection is still alive and no shutdown is

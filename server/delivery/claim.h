@@ -44,9 +44,11 @@ struct claim_unit {
 
 	struct claim_passes from; /* where the earlier claims stopped */
 
-	/* Output, valid when unit.rc is RC_OK.  The wall time, in milliseconds,
-	 * at which the next ready lane of the destination is due (a time in the
-	 * past: it is due now); 0: no lane is ready. */
+	/* Output, valid when unit.rc is RC_OK.  The earliest due_at (wall time,
+	 * in milliseconds) of the lanes to the destination that are in the
+	 * state LANE_READY after this claim; the lanes that it has leased do
+	 * not count.  A time in the past: a lane is due now; 0: no lane is
+	 * ready. */
 	int64_t next_due;
 	struct claim_passes upto; /* where this claim stopped */
 	void *arg;

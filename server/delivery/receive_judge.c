@@ -177,9 +177,10 @@ judge_known(struct judging *j)
 	return (true);
 }
 
-/* Decides about a message whose id exists.  If ${same}, the same message has
- * come as another event: it is a duplicate.  Otherwise the id belongs to
- * another message, and the envelope is refused. */
+/* Decides about a message whose id exists, in the database or earlier in this
+ * request.  If ${same}, the same message has come as another event: it is a
+ * duplicate.  Otherwise the id belongs to another message, and the envelope is
+ * refused. */
 static void
 judge_same_id(struct judging *j, bool same)
 {

@@ -128,10 +128,11 @@ retire_expired(struct keyring *k)
 		retired(k);
 }
 
-/* Replaces the keys in memory by those of the database, and then has those that
- * are no longer published retired.  After an error the keys in memory stay as
- * they are, and keyring_refresh() soon starts another reading.  The error is
- * not reported here: if the database is away, readers_can_begin() reports that.
+/* Replaces the keys in memory by those of the database, and then calls
+ * retire_expired().  After an error the keys in memory stay as they are; the
+ * next reading comes soon, because the loop of outbound.c calls
+ * keyring_refresh() at each turn.  The error is not reported here: if the
+ * database is away, readers_can_begin() is false, and so is /readyz.
  * Thread: reader. */
 static void
 read_keys(struct read_job *job, struct db *db, struct err *err)

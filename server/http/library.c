@@ -37,10 +37,11 @@ add_memory(void *arg, enum MHD_ValueKind kind, const char *name,
 	return (MHD_YES);
 }
 
-/* Returns how many bytes of the connection's memory the head has taken so far,
- * at least.  The sum includes the records of query parameters: hide_query()
- * (daemon.c) cuts off the query before the library makes these records, but
- * does not see a query behind a NUL. */
+/* Returns a lower bound, in bytes, of the connection's memory that the head has
+ * taken so far.  The sum includes the records of query parameters: with
+ * libmicrohttpd 0.9.7x, hide_query() (daemon.c) cuts off the query before the
+ * library makes these records, but does not see a query behind a NUL; other
+ * versions make the records of every query. */
 static size_t
 head_memory(const struct http_request *req)
 {
@@ -127,9 +128,11 @@ count_library(struct loop *loop, const char *fmt)
 	}
 }
 
-/* Counts the library's answers, and logs at most LOG_LINES_MAX of its messages
- * per loop and time window (http_log_window, 10 s): strangers can cause any
- * number of them. */
+/* Counts the answers that the library makes by itself (count_library()), and
+ * logs its message.  Strangers can cause any number of messages, so at most
+ * LOG_LINES_MAX are logged per loop and time window (http_log_window, 10 s).
+ * The others are dropped; the first message of a later window logs their
+ * number. */
 void
 library_log(void *arg, const char *fmt, va_list ap)
 {

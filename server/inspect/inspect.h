@@ -3,7 +3,7 @@
  * The queries of operators: outbox rows, attempts, dead letters, destinations,
  * lanes, users, and the audit log.  Every list is read in bounded steps: it has
  * a limit of rows, or it is a walk along an index that reads at most
- * INSPECT_WALK rows and returns where to go on.
+ * INSPECT_WALK rows and returns where to go on, or whether it has read all.
  *
  * A function that lists rows calls ${each} for each row; an error of ${each}
  * ends the list and is returned.  Texts of rows are borrowed until ${each}

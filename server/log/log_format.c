@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Log lines as text and as JSON.  Owns the mark, which stands before each key
- * in the fields of a record (log_internal.h).  Promises valid UTF-8 without
- * control and format characters, one line a record, valid JSON, and that the
- * keys of a line's fields come from the format of the call, never from a value.
+ * Log lines as text and as JSON.  Makes the mark, a control character and a
+ * random word that stand before each key in the fields of a record
+ * (log_internal.h).  Promises valid UTF-8 without control and format
+ * characters, one line a record, valid JSON, and that the keys of a line's
+ * fields come from the format of the call, never from a value: nobody who
+ * chooses a value knows the random word.
  */
 #include <pthread.h>
 #include <stdio.h>

@@ -27,8 +27,9 @@
 
 #define DRAIN_TICK_MS 20
 /* The most milliseconds that a stop waits for libwebsockets to close its
- * handles in the loop.  It closes them at once, except the handle of a
- * connection that it has given up for lack of memory (library_closes()). */
+ * handles in the loop.  The library closes them at once, but never closes the
+ * handle of a connection that it gave up because memory was short.  The stop
+ * then goes on without freeing the rest of the library (library_closes()). */
 #define LIBRARY_CLOSE_MS 3000
 
 /* ---- the mailboxes, from any thread ---- */

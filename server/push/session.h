@@ -221,9 +221,10 @@ void session_init(struct session *s, struct push *p, struct lws *wsi);
 /* Returns whether users may have one more session. */
 bool session_has_place(const struct push *p);
 
-/* Submits ${job} to the readers, one of which calls ${run} in its thread.  The
- * job waits in the queue of s->owner.  On failure (RC_BUSY or RC_CLOSED, as
- * readers_submit()) ${run} is not called, and the caller still owns ${job}. */
+/* Submits ${job} to the readers, one of which calls ${run} in its thread.  All
+ * jobs wait in one queue, which is fair between owners; ${job} is one of
+ * s->owner.  On failure ${run} is not called, and the caller still owns ${job}:
+ * RC_BUSY (the queue, or the owner's part of it, is full) or RC_CLOSED. */
 enum rc session_read(struct session *s, struct read_job *job,
     void (*run)(struct read_job *job, struct db *db, struct err *err)) MUST_USE;
 

@@ -54,7 +54,8 @@ size_t rest_busy(const struct rest *rest);
 /* Frees ${rest}.  No request may enter any more.  NULL is allowed. */
 void rest_free(struct rest *rest);
 
-/* Count a request in rest_busy(), and stop counting it after its answer.  After
+/* Count a request in rest_busy(), and stop counting it.  Call rest_leave()
+ * after http_answer() or a variant; the answer need not be sent yet.  After
  * rest_stop(), rest_enter() answers the request with 503, does not count it,
  * and returns false.  Handlers call rest_enter() on HTTP_PUBLIC routes only; on
  * all others rest_authorize() has called it.  The functions of rest/call.h that
