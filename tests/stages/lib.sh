@@ -333,6 +333,10 @@ sanitizer_begin() {
 	chmod 1777 "$reports"
 	common="log_path=$reports/report:exitcode=86"
 	export ASAN_OPTIONS="$common:detect_leaks=1:detect_stack_use_after_return=0:strict_string_checks=1"
+	# Freed memory is not used again until this much more was freed.  The
+	# default of 256 MB costs a server a page fault for each 4 KiB it frees,
+	# on some machines a quarter of its processor time.
+	tier full || ASAN_OPTIONS+=:quarantine_size_mb=16
 	export LSAN_OPTIONS="print_suppressions=0:suppressions=$TWINBOX_SOURCE/build-aux/lsan.supp"
 	export UBSAN_OPTIONS="$common:print_stacktrace=1"
 	export TSAN_OPTIONS="$common:second_deadlock_stack=1:print_suppressions=0:suppressions=$TWINBOX_SOURCE/build-aux/tsan.supp"
