@@ -92,6 +92,7 @@ export class Server {
 			throw new Error('the server is running');
 		const [program, ...args] = this.command();
 		const child = run(program, args, {
+			server: true,
 			env: { ...process.env, ...this.sanitizer(), ...this.env, ...env },
 		});
 		this.child = child;
