@@ -458,22 +458,18 @@ describe('refused', () => {
 		const server = await new Server({ args: ['--db', urlOf(elsewhere)] }).start();
 		t.after(() => server.running && server.stop());
 		fs.symlinkSync(elsewhere, link);
-		for (const place of [elsewhere, link]) {
-			await refused(urlOf(place), db.url, 75,
-				/the source is being served .*: stop that twinboxd first/);
-		}
+		for (const place of [elsewhere, link])
+			await refused(urlOf(place), db.url, 75, /is being served .*: stop that twinboxd first/);
 		assert.ok(await isEmpty(db));
 		/* A second server would deliver to the inboxes of the first. */
 		const second = await twinboxd(['serve', '--data', path.join(tempDir(), 'b'),
 			'--listen', '127.0.0.1:0', '--db', urlOf(link)]);
 		assert.equal(second.code, 75, second.text);
-		assert.match(second.text, new RegExp('twinbox.db is in use: a twinboxd with another ' +
-			`data directory holds ${elsewhere}/twinbox.db-lock`));
+		assert.ok(second.text.includes(`directory holds ${elsewhere}/twinbox.db-lock`), second.text);
 	});
 
 	it('a source that another program changes', async (t) => {
 		const server = await new Server({ args: SQLITE }).start();
-		await users(server, 'ann', 'bob');
 		assert.equal((await server.stop()).code, 0);
 		const db = await freshDatabase();
 		const held = await holdCopy(t, db);
