@@ -413,7 +413,8 @@ describe('README.md, use it', () => {
 		}
 		assert.deepEqual(await sigterm(server), { code: 0, signal: null },
 			`${server.out}${server.err}`);
-		assert.deepEqual(fs.readdirSync(data).filter((name) => /\.db/.test(name)), ['twinbox.db']);
+		assert.deepEqual(fs.readdirSync(data).filter((name) => /\.db/.test(name)).sort(),
+			['twinbox.db', 'twinbox.db-lock']);
 	});
 
 	it('all of it moves to PostgreSQL, and back', async () => {
