@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Parses the command line and composes the help texts.  This file defines the
- * options that every command has (args_common) and those of twinbox without a
- * command (args_alone).
+ * options that every command has (args_common) and those that are accepted only
+ * before the name of a command or without one (args_alone).
  */
 #include "cli/args.h"
 
@@ -30,9 +30,9 @@ const struct option args_alone[] = {
     {NULL, 0, NULL, NULL},
 };
 
-/* Returns the option in ${list} (NULL: no options) whose name is the first ${n}
- * bytes of ${arg}, dashes included ("--name" or "-n"), or NULL if there is
- * none. */
+/* Returns the option in ${list} (NULL: no options) that the first ${n} bytes of
+ * ${arg} are: "--" and the option's whole name, or "-" and its letter.  Returns
+ * NULL if there is none. */
 static const struct option *
 find_in(const struct option *list, const char *arg, size_t n)
 {

@@ -65,13 +65,13 @@ extern const struct option args_common[];
 extern const struct option args_alone[];
 
 /* Parses ${argv}.  Up to ARGS_GIVEN_MAX options may stand among the other
- * words.  The word "-" and all words after "--" are not options.  The options
- * of a command are accepted only after the whole name of the command, and those
- * of args_alone only before the first word of that name.  With --help or
- * --version, the name of the command may be missing or incomplete (ret->command
- * is NULL or a group), and the number of operands is not checked.  ${ret}
- * borrows its texts from ${argv}.  Free ${ret} with args_fini(), also on
- * failure. */
+ * words; more are a usage error.  The word "-" and all words after "--" are not
+ * options.  The options of a command are accepted only after the whole name of
+ * the command, and those of args_alone only before the first word of that name.
+ * With --help or --version, the name of the command may be missing or
+ * incomplete (ret->command is NULL or a group), and the number of operands is
+ * not checked.  ${ret} borrows its texts from ${argv}.  Free ${ret} with
+ * args_fini(), also on failure. */
 enum rc args_parse(int argc, char **argv, const struct command *commands,
     struct args *ret, struct fail *fail) MUST_USE;
 
@@ -99,8 +99,9 @@ enum rc args_integer(const struct args *args, const char *name, int64_t least,
 enum rc args_duration(const struct args *args, const char *name,
     int64_t *ret_ms, struct fail *fail) MUST_USE;
 
-/* Reads ${text}, of at most 18 digits, as a whole number from ${least} to
- * ${most}.  Returns false, and leaves *ret unchanged, if it is not one. */
+/* Reads ${text} as a whole number of at most 18 digits from ${least} to
+ * ${most}.  Returns false, and leaves *ret unchanged, if ${text} is not such a
+ * number. */
 bool args_number(const char *text, int64_t least, int64_t most, int64_t *ret);
 
 /* Appends the help of ${command}, an entry of the table, to ${b}. */

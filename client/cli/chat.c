@@ -33,8 +33,8 @@ text_of(const json_t *json, const char *name)
 /* Submits ${message}, the draft ${ref}, over the stream and stores ${ref} in
  * chat->in_flight under the number of the frame, which the server's answer
  * repeats.  If the stream cannot send now, does nothing: the draft stays in the
- * outbox for the next welcome.  Ends the chat if there is no memory for
- * ${ref}. */
+ * outbox, and submit_waiting() submits it on the next connection.  Ends the
+ * chat if there is no memory for ${ref}. */
 static void
 submit(struct chat *chat, const json_t *message, const char *ref)
 {
@@ -140,9 +140,11 @@ submit_waiting(struct chat *chat)
 		follow_end(&chat->follow, &fail);
 }
 
-/* Marks the shown messages as read.  Does nothing until the server has sent all
- * earlier events (caught_up), because a mark also counts for all earlier
- * messages, and some of those may not be shown yet. */
+/* Marks the messages of the conversation up to chat->shown_upto as read.  Does
+ * nothing while chat->caught_up is false (on this connection, the server has
+ * not yet sent all events that wait in the inbox): a mark also counts for all
+ * earlier messages of the conversation, and some of those may not be shown
+ * yet. */
 static void
 mark_read(struct chat *chat)
 {
@@ -443,9 +445,9 @@ show_conversation(struct chat *chat, struct fail *fail)
 }
 
 /* Reads --history, tries once to submit the waiting messages, and shows the
- * last messages of the conversation.  If the server cannot be reached or is
- * busy while the conversation is read, begins the chat offline; returns any
- * other failure. */
+ * last messages of the conversation.  If reading the conversation fails and a
+ * retry may succeed (fail_may_retry(), such as an unreachable or busy server),
+ * begins the chat offline; returns any other failure. */
 static enum rc
 begin(struct chat *chat, struct fail *fail)
 {

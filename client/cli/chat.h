@@ -54,10 +54,10 @@ void chat_remark(struct chat *chat, const char *fmt, ...)
 void chat_show(struct chat *chat, const json_t *message);
 
 /* Changes the sign of own message ${id} to ${sign} (RENDER_WAITING and the
- * others in render.h), unless the message has this sign or one that comes after
- * it: waiting, accepted, delivered, read, failed.  If the message is no longer
- * on the screen, prints a remark if ${sign} is RENDER_FAILED, else nothing.
- * Does nothing for a message that was not shown. */
+ * others in render.h), unless the message has this sign already or a later one
+ * in the order waiting, accepted, delivered, read, failed.  If the message is
+ * not on the screen any more, prints a remark if ${sign} is RENDER_FAILED, else
+ * nothing.  Does nothing for a message that was not shown. */
 void chat_sign(struct chat *chat, const char *id, const char *sign);
 
 /* Changes the sign of all shown own messages whose conversation_seq is known
@@ -65,8 +65,9 @@ void chat_sign(struct chat *chat, const char *id, const char *sign);
 void chat_sign_upto(struct chat *chat, json_int_t upto, const char *sign);
 
 /* Shows ${message}, which another user has sent to another conversation, as one
- * line with its sender.  Until the server has sent all earlier events
- * (caught_up), only counts ${message} by its sender for chat_show_others(). */
+ * line with its sender.  While chat->caught_up is false (on this connection,
+ * the server has not yet sent all events that wait in the inbox), only counts
+ * ${message} by its sender for chat_show_others(). */
 void chat_show_other(struct chat *chat, const json_t *message);
 
 /* Shows, by sender, how many messages of other conversations came before
@@ -85,10 +86,12 @@ enum rc chat_history(struct chat *chat, int64_t limit, json_int_t before,
  * or to the peer. */
 bool chat_is_here(struct chat *chat, const json_t *message);
 
-/* Handles ${message} of this conversation.  If it is an own one in chat->own,
- * stores its conversation_seq and changes its sign according to the peer's
- * watermarks; else shows it, unless its conversation_seq is at most
- * chat->shown_upto.  Then raises chat->shown_upto to its conversation_seq. */
+/* Handles ${message} of this conversation.  If chat->own has it (a message that
+ * this user has sent and that was shown), stores its conversation_seq and
+ * changes its sign according to the peer's watermarks.  Otherwise shows it,
+ * unless its conversation_seq is at most chat->shown_upto.  In both cases, then
+ * raises chat->shown_upto to its conversation_seq if that is higher, unless the
+ * chat is ending. */
 void chat_take(struct chat *chat, const json_t *message);
 
 /* Begins the chat without the server: shows the last chat->history messages of
@@ -97,21 +100,22 @@ void chat_take(struct chat *chat, const json_t *message);
  * ${why}. */
 void chat_begin_offline(struct chat *chat, const struct fail *why);
 
-/* Called at the first welcome of a chat that began offline: finds the
- * conversation, updates the signs by the peer's watermarks, fetches the newest
- * 200 messages of the conversation (chat->history if no message with a
- * conversation_seq was shown), and passes them to chat_take().  Blocks for its
- * requests; if one fails, skips the rest. */
+/* Called when a chat that began offline has its first connection.  Finds the
+ * conversation on the server, updates the signs by the peer's watermarks,
+ * fetches the newest 200 messages of the conversation (only the newest
+ * chat->history if no message with a conversation_seq was shown), and passes
+ * them to chat_take().  Blocks for its requests; if one fails or there is no
+ * conversation yet, skips the rest. */
 void chat_end_offline(struct chat *chat);
 
 /* Handles a typed line.  Called by the screen; NULL is the end of input. */
 void chat_line(void *arg, const char *line);
 
 /* Sends ${text} to the peer: stores the message in the client's outbox, shows
- * it and submits it.  Without a session, the message waits in the outbox and
- * the next welcome submits it.  A message that is longer than LIMIT_BODY_LEN
- * bytes, is not UTF-8 or cannot be stored is not sent; a remark reports
- * that. */
+ * it and submits it.  If the stream is not connected, the message waits in the
+ * outbox and is submitted on the next connection.  A message that is longer
+ * than LIMIT_BODY_LEN bytes, is not UTF-8 or cannot be stored is not sent; a
+ * remark reports that. */
 void chat_send(struct chat *chat, const char *text);
 
 #endif

@@ -13,10 +13,11 @@
 #include "cli/chat.h"
 #include "lib/safe.h"
 
-/* Prints ${b} above the line being typed, with ${tag} (NULL: none) as its name
- * for screen_replace(), and empties ${b}.  Before the screen is open, prints
- * ${b} to standard output and stores a copy for chat_opened().  Ends the chat
- * if ${b} has run out of memory or that output fails. */
+/* Prints ${b} above the line being typed, names these lines ${tag} (NULL: no
+ * name) for screen_replace(), and empties ${b}.  Before the screen is open,
+ * prints ${b} to standard output instead, and stores a copy with ${tag} for
+ * chat_opened().  Ends the chat if ${b} has run out of memory or the output to
+ * standard output fails. */
 static void
 print(struct chat *chat, struct buf *b, const char *tag)
 {

@@ -22,10 +22,10 @@ text_of(const json_t *json, const char *name)
 	return (text != NULL ? text : "");
 }
 
-/* Raises the chat's copies of the peer's watermarks to those in ${event}, if it
- * is a receipt of the peer in this conversation.  Called as the filter of
- * local_history() for each stored event; returns false, because no event is to
- * be collected. */
+/* Raises the chat's copies of the peer's watermarks to those in ${event}, if
+ * ${event} is a receipt from the peer in this conversation.  Called as the
+ * filter of local_history() for each stored event; returns false, because no
+ * event is to be collected. */
 static bool
 take_marks(const json_t *event, void *arg)
 {

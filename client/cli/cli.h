@@ -35,10 +35,10 @@ struct cli {
 /* The table of commands, which ends with name NULL. */
 extern const struct command cli_commands[];
 
-/* Sets member ${name} of ${json} to ${value}, which it takes, also on failure.
- * Fails with kind MEMORY if memory has run out or ${json} or ${value} is NULL
- * (the caller had no memory for it).  The caller must then not send ${json},
- * because the member is missing. */
+/* Sets member ${name} of ${json} to ${value}, and takes over the caller's
+ * reference to ${value}, also on failure.  Fails with kind MEMORY if memory has
+ * run out or ${json} or ${value} is NULL (the caller had no memory for it).
+ * The caller must then not send ${json}, because the member is missing. */
 enum rc cli_set(
     json_t *json, const char *name, json_t *value, struct fail *fail) MUST_USE;
 
@@ -71,10 +71,10 @@ void cli_note(const struct cli *cli, const char *fmt, ...)
  * which may be NULL or "" when memory runs out. */
 json_t *cli_cell(struct cli *cli, const json_t *json, const char *name);
 
-/* Appends ${event} to ${b} as render_event() does.  The line of a receipt names
- * the last message that the receipt covers by its number in the inbox or, if
- * this computer does not know that number, by its number in the
- * conversation. */
+/* Appends ${event} to ${b} as lines of text for a person, by render_event().
+ * The line of a receipt names the last message that the receipt covers: by the
+ * message's number in the inbox or, if this computer does not know that number,
+ * by its number in the conversation. */
 void cli_event_add(struct cli *cli, struct buf *b, const json_t *event);
 
 /* Frees the members of ${cli}. */
@@ -85,9 +85,9 @@ enum rc cli_local(struct cli *cli, struct fail *fail) MUST_USE;
 
 /* Opens the client's own database, unless it is open, and fills ${ret} with a
  * sender for the messages in its outbox; ${ret} borrows from ${cli} and is not
- * freed.  The sender calls ${fn} (may be NULL) with ${arg} for each message
- * that the server has accepted or finally refused, or whose stored text is
- * damaged. */
+ * freed.  sender_flush() with ${ret} calls ${fn} (may be NULL) with ${arg} for
+ * each message that the server has accepted or finally refused, or whose stored
+ * text is damaged. */
 enum rc cli_sender(struct cli *cli, sender_fn fn, void *arg, struct sender *ret,
     struct fail *fail) MUST_USE;
 
@@ -107,8 +107,9 @@ void cli_flush(struct cli *cli);
 /* Reports why messages wait here, if cli_flush() has left any. */
 void cli_note_unsent(struct cli *cli);
 
-/* Stores the server's epoch in the client's database.  If another epoch was
- * stored, the server may have lost messages: reports that, makes the accepted
+/* Stores ${epoch}, the name of the history of the server's database, in the
+ * client's database.  If another epoch was stored, the server was restored and
+ * may have lost messages: reports that on standard error, makes the accepted
  * messages that the client's outbox still has wait again, and calls cli_flush()
  * and cli_note_unsent().  The id or key of each message makes this harmless if
  * the server still has the message.  A failure to submit is not a failure of
@@ -116,10 +117,11 @@ void cli_note_unsent(struct cli *cli);
 enum rc cli_epoch_seen(
     struct cli *cli, const char *epoch, struct fail *fail) MUST_USE;
 
-/* Sends ${method} ${path} with ${body} (may be NULL; taken, also on failure) by
- * rest_call(), with a patience of 10 s for a busy server.  On RC_OK, *ret is
- * the JSON body of the answer, which the caller owns, or NULL if the answer has
- * none; on failure *ret is not set. */
+/* Sends ${method} ${path} by rest_call(), which repeats the request while the
+ * server answers 429 or 503, with waits of at most 10 s in all.  Takes over the
+ * caller's reference to ${body} (may be NULL), also on failure.  On RC_OK, *ret
+ * is the JSON body of the answer, which the caller owns, or NULL if the answer
+ * has none; on failure *ret is not set. */
 enum rc cli_call(struct cli *cli, const char *method, const char *path,
     json_t *body, json_t **ret, struct fail *fail) MUST_USE;
 

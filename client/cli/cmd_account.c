@@ -40,10 +40,10 @@ check_name(const char *name, bool new, struct fail *fail)
 	    new ? MODEL_NAME_RULE : "1 to 32 of a-z, 0-9, '.', '_', '-'"));
 }
 
-/* Fails if the profile has a token of another account than ${name} on the
- * server of this command, so that a login does not overwrite that token by
- * accident.  Two servers for which rest_server_local() returns true count as
- * the same server, whatever their ports. */
+/* Fails if the profile has a token, unless it is a token of user ${name} on the
+ * server of this command: a login must not overwrite the token of another
+ * account by accident.  Two servers for which rest_server_local() returns true
+ * (loopback addresses) count as the same server, whatever their ports. */
 static enum rc
 check_free(struct cli *cli, const char *name, struct fail *fail)
 {
@@ -142,10 +142,10 @@ keep_login(struct cli *cli, const json_t *answer, const char *name,
 	return (RC_OK);
 }
 
-/* If ${fail} is the refusal of a login with 401, replaces the text of ${fail}
- * by "wrong name or password" and adds a cure, unless the reason is a one-time
- * password that was used before or has expired: then the server's text stays.
- * Returns the rc of ${fail}. */
+/* If ${fail} is the refusal of a login with 401, replaces its text by "wrong
+ * name or password", and its cure (the advice to the user).  But if the reason
+ * is a one-time password that was used before or has expired, the server's text
+ * stays.  Returns the rc of ${fail}. */
 static enum rc
 login_refused(struct fail *fail)
 {

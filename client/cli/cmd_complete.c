@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * complete: prints the names of the people with whom this account has exchanged
- * messages here, or the names of the profiles, one a line, for the completions
- * of shells.  It runs while a person types, so it sends no request.
+ * messages on this computer, or the names of the profiles, one a line, for the
+ * completions of shells.  It runs while a person types, so it sends no request.
  */
 #include <string.h>
 

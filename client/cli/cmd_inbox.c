@@ -2,8 +2,8 @@
 /*
  * The commands inbox, read and ack.  inbox changes no watermark on the server.
  * read marks messages as read, up to a number in the inbox or in one
- * conversation.  ack moves this device's watermark of acked events.  Both move
- * forward only.
+ * conversation.  ack moves this device's watermark of acked events.  The
+ * watermarks of read and of ack only move forward.
  */
 #include <inttypes.h>
 #include <stdio.h>

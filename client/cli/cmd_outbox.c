@@ -2,7 +2,8 @@
 /*
  * The command outbox.  With the id of a message, this file shows the server's
  * entry, or cancels or retries the message, which may still wait in this
- * computer's own outbox.  Without an id, outbox_list.c shows the list of both.
+ * computer's own outbox.  Without an id, outbox_list.c lists the messages that
+ * wait in this computer's outbox and a page of those in the server's outbox.
  */
 #include <string.h>
 

@@ -453,10 +453,10 @@ is_known(struct cli *cli, const char *name)
 }
 
 /* "send bob carol hi" may be meant for both bob and carol, but sends "carol hi"
- * to bob.  If the first word of the text is the name of a person known here and
- * the standard streams are terminals, asks for confirmation, and fails unless
- * the answer begins with y or Y.  Else, as in a script, returns RC_OK without a
- * question. */
+ * to bob.  If the first word of the text is the name of a person with whom this
+ * account has exchanged messages on this computer, and the standard streams are
+ * terminals, asks for confirmation, and fails unless the answer begins with y
+ * or Y.  Otherwise, as in a script, returns RC_OK without a question. */
 static enum rc
 confirm_text(struct cli *cli, const json_t *message, struct fail *fail)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The common part of tail and chat.  A shown event is stored before it is
- * acked, in one transaction with the cursor (if the command has one) that
- * points to it.  A command that acks events also acks some that it has not
- * shown: those before the start of the stream (--after) and those that the
- * server no longer keeps.
+ * acked, in one transaction with the command's cursor (if it has one), the
+ * stored position in the inbox, which then points to this event.  A command
+ * that acks events also acks some that it has not shown: those before the start
+ * of the stream (--after) and those that the server no longer keeps.
  */
 #include "cli/follow.h"
 
@@ -185,7 +185,7 @@ follow_welcome(struct follow *f, const json_t *frame)
 	}
 	if (changed)
 		f->replaying = true;
-	/* Store the shown events of the last connection here.  The callback
+	/* Store the shown events of the previous connection here.  The callback
 	 * lost() has done that only if the stream has waited before it
 	 * connected again; else the stream does not call lost(). */
 	follow_flush(f);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The common part of tail and chat: a loop that hands SIGINT, SIGTERM, SIGHUP
- * and other signals to the command, which ends the loop with follow_end(); a
- * stream; and the bookkeeping of shown events, which are stored first and then
- * acked, in batches.
+ * and other signals to the command, which ends the loop with follow_end(); the
+ * stream of the inbox's events from the server; and the bookkeeping of shown
+ * events, which are stored in batches and, if the command acks, then acked.
  */
 #ifndef CLI_FOLLOW_H
 #define CLI_FOLLOW_H
@@ -29,12 +29,12 @@ struct follow {
 	struct fail fail; /* why it ended; RC_OK: as wanted */
 };
 
-/* Initializes ${f}, which is zero except for its options stops, acks and
- * cursor: blocks SIGINT, SIGTERM, SIGHUP and SIGWINCH (with stops, also SIGTSTP
- * and SIGCONT) and makes the loop.  The loop calls ${on_signal}(${arg}) when
- * such signals have come; ${on_signal} calls follow_signal() until it returns
- * 0.  The signals stay blocked, also after follow_fini().  Call follow_fini()
- * also after a failure. */
+/* Initializes ${f}, a zeroed struct in which the caller has set the options
+ * stops, acks and cursor: blocks SIGINT, SIGTERM, SIGHUP and SIGWINCH (with
+ * stops, also SIGTSTP and SIGCONT) and makes the loop.  The loop calls
+ * ${on_signal}(${arg}) when such signals have come; ${on_signal} calls
+ * follow_signal() until it returns 0.  The signals stay blocked, also after
+ * follow_fini().  Call follow_fini() also after a failure. */
 enum rc follow_init(struct follow *f, struct cli *cli, loop_fn on_signal,
     void *arg, struct fail *fail) MUST_USE;
 
@@ -53,9 +53,9 @@ void follow_fini(struct follow *f);
 int follow_signal(struct follow *f);
 
 /* Returns true if ${event} must not be shown because the client's database has
- * it as shown before.  Always returns false before follow_replay(), or before
- * follow_welcome() has found a new epoch: without a new start of the inbox, the
- * stream hands on no event again. */
+ * it as shown before.  Returns false for every event until follow_replay() was
+ * called or follow_welcome() has found a new epoch (the server was restored):
+ * until then, the stream hands on no event twice. */
 bool follow_known(struct follow *f, const json_t *event);
 
 /* Records that ${event} was shown.  It is stored and, if ${f}->acks, acked with
@@ -65,9 +65,9 @@ bool follow_known(struct follow *f, const json_t *event);
 void follow_shown(struct follow *f, const json_t *event);
 
 /* Stores the shown events that are not stored yet and, if ${f}->acks, acks
- * them.  Does nothing while stream_epoch() is "".  A failure to store ends the
- * loop, and follow_run() returns this failure, unless the loop was ending
- * because of an earlier one. */
+ * them.  Does nothing while stream_epoch() is "" (the stream does not know the
+ * server's epoch).  A failure to store ends the loop, and follow_run() returns
+ * this failure, unless the loop was ending because of an earlier failure. */
 void follow_flush(struct follow *f);
 
 /* The command calls this function when the stream starts again at the oldest
@@ -76,11 +76,12 @@ void follow_flush(struct follow *f);
  * not stored yet, so they may be shown twice. */
 void follow_replay(struct follow *f);
 
-/* Handles a welcome: stores the server's epoch in the client's database (after
- * a change of epoch, follow_known() returns true for events that were shown
- * before), then calls follow_flush() for the events that were shown on the last
- * connection.  If ${f}->acks, then acks all events up to stream_seq(), unless a
- * failure to store has ended the loop. */
+/* Handles ${frame}, the server's welcome on a new connection.  Stores the
+ * server's epoch in the client's database; if the epoch has changed,
+ * follow_known() returns true from then on for events that were shown before.
+ * Then calls follow_flush() for the events that were shown on the previous
+ * connection.  If ${f}->acks, then acks all events up to stream_seq(), the
+ * stream's position, unless a failure to store has ended the loop. */
 void follow_welcome(struct follow *f, const json_t *frame);
 
 /* Stores the shown events and ends, because of ${fail} (NULL: without a

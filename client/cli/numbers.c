@@ -28,9 +28,10 @@ write_key(const char *conversation, int64_t n, char ret[KEY_SIZE])
 	    ret, KEY_SIZE, "%.*s:%" PRId64, UUID_TEXT_LEN, conversation, n);
 }
 
-/* Adds the numbers of ${event} to the map, if it is a message.  If ${newer},
- * replaces the inbox number that the map has for the same message, which may
- * come from an earlier epoch; else keeps that number. */
+/* Adds the numbers of ${event} to the map, if it is a message.  If the map has
+ * an inbox number for the same message already: with ${newer}, replaces that
+ * number, which may be from before a restore of the server; otherwise keeps
+ * it. */
 static void
 add(json_t *numbers, const json_t *event, bool newer)
 {

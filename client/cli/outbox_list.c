@@ -85,7 +85,7 @@ is_listed(const json_t *page, const char *id)
 
 /* Removes from o->here the messages whose ids are on the server's page, and
  * marks each as answered in the client's database: the server has accepted it,
- * but at the time of reading o->here its answer was not recorded.  Messages
+ * but the server's answer was not recorded yet when o->here was read.  Messages
  * with a key instead of an id stay.  On failure the remaining messages stay. */
 static enum rc
 drop_answered(struct cli *cli, struct outbox *o, struct fail *fail)

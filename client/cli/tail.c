@@ -158,9 +158,10 @@ static const struct stream_ops ops = {
 };
 
 /* Sets *seq to the event after which to begin: --after or, without --after, the
- * stored cursor, with its epoch in ${epoch}.  With neither, *seq is -1: the
- * stream begins after the last acked event.  For --after, ${epoch} is "", and
- * the server is asked whether the number is valid: a failure that
+ * cursor (position) that an earlier tail has stored, with its epoch, the name
+ * of the history of the server's database, in ${epoch}.  With neither, *seq is
+ * -1: the stream begins after the last acked event.  For --after, ${epoch} is
+ * "", and the server is asked whether the number is valid: a failure that
  * fail_may_retry() accepts, such as an unreachable server, is ignored, and any
  * other is returned. */
 static enum rc

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Follows an outbox entry by long-polls of GET /v1/outbox/{id}?wait= until its
- * message is delivered to or read by all recipients, has failed, expired or
- * been canceled, the time is up, or a request fails in a way that a retry
- * cannot change.
+ * message is in the state that the caller waits for (delivered to all
+ * recipients, or read by all), has failed, expired or been canceled, the time
+ * is up, or a request fails in a way that a retry cannot change.
  */
 #include <stdio.h>
 #include <string.h>
@@ -99,7 +99,8 @@ too_late(const json_t *entry, const char *state, struct fail *fail)
  * and at most ${left_ms} rounded up to seconds.  While *ret_entry is NULL (the
  * first poll), the server does not wait.  On RC_OK, *ret_entry is the current
  * entry: a new one replaces and frees the old one, unless the server answers
- * 304 (unchanged).  On failure *ret_entry stays.  The caller owns it. */
+ * 304 (unchanged).  On failure *ret_entry does not change.  The caller owns
+ * *ret_entry. */
 static enum rc
 poll_once(struct cli *cli, const char *id, int64_t left_ms, char etag[128],
     json_t **ret_entry, struct fail *fail)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Requests to /v1/admin.  This file owns the query parameters of the admin
- * routes and the cures for their refusals: the account is not an administrator,
- * or the server is too old to have these routes.
+ * routes and, for two of their refusals, the cure (the advice to the user): if
+ * the account is not an administrator, and if the server is too old to have
+ * these routes.
  */
 #include "lib/admin.h"
 

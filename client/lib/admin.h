@@ -50,8 +50,9 @@ char *admin_path_of(const char *what, const char *name, const char *verb);
 /* Returns the body of a request that requeues or discards dead letters: those
  * in ${ids} (an array of numbers; copied; ${filter} and ${limit} are ignored),
  * or, if ${ids} is NULL, up to ${limit} that match the reason, destination and
- * sender of ${filter}, which must not be NULL.  The caller keeps to
- * ADMIN_BATCH_MAX, owns the result, and gets NULL when memory runs out. */
+ * sender of ${filter}, which must not be NULL.  The caller passes at most
+ * ADMIN_BATCH_MAX ids, or at most that as ${limit}, which is not checked here.
+ * The caller owns the result, which is NULL when memory runs out. */
 json_t *admin_batch(
     const json_t *ids, const struct admin_filter *filter, int64_t limit);
 

@@ -32,8 +32,9 @@
 #include "lib/parse.h"
 
 /* local_open() deletes answered and refused drafts that were created more than
- * 14 days ago.  This is the server's default dedup-retention, the time for
- * which it recognizes the id of a message. */
+ * 14 days ago, and all but the newest 20,000 events.  14 days is also the
+ * default of the server's setting dedup-retention, the time for which a server
+ * stores the ids of events that it has accepted from other servers. */
 #define KEEP_DRAFTS_MS (14ll * 86400 * 1000)
 #define KEEP_EVENTS 20000
 
@@ -205,9 +206,10 @@ make_ready(struct local *local, struct fail *fail)
 	return (finish(local, rc, fail));
 }
 
-/* Opens the lock file of the database at ${path}, ${path} with ".lock"
- * appended, creates it if it does not exist, and waits until it has the
- * exclusive lock.  Sets ${local}->lock_fd.  The caller releases the lock. */
+/* Opens the lock file of the database at ${path}, creates the lock file if it
+ * does not exist, and waits until this process has the exclusive lock.  The
+ * name of the lock file is ${path} and ".lock".  Sets ${local}->lock_fd.  The
+ * caller releases the lock. */
 static enum rc
 open_lock(struct local *local, const char *path, struct fail *fail)
 {
@@ -556,10 +558,11 @@ local_has_shown(struct local *local, const json_t *event)
 	return (has);
 }
 
-/* Stores ${epoch}, which by the caller's check differs from the stored one, as
- * the server's epoch.  Unless ${first} is set (no epoch was stored before),
- * deletes all cursors and marks the answered drafts as waiting, so that they
- * are sent again.  Does all this in one transaction. */
+/* Stores ${epoch}, the name of the present history of the server's database,
+ * which by the caller's check differs from the stored epoch.  Unless ${first}
+ * is set (no epoch was stored before), the server may have been restored: then
+ * also deletes all cursors and marks the answered drafts as waiting, so that
+ * these drafts are sent again.  Does all this in one transaction. */
 static enum rc
 change_epoch(
     struct local *local, const char *epoch, bool first, struct fail *fail)

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The client's own database.  It holds messages to be sent (the client's
- * outbox) and what was shown (cursors and events), and the server's epoch.
- * SQLite in WAL mode with synchronous=FULL.
+ * The client's own database: SQLite in WAL mode with synchronous=FULL.  It
+ * holds the messages to be sent (drafts, in the client's outbox), the events
+ * that were shown, the cursors (each the position in the user's inbox up to
+ * which events were shown), and the server's epoch (the name of the history of
+ * its database, which changes, for example, after a restore from a backup).
  *
  *  1. A message is stored here, on disk, before it is sent, and waits here
  *     until the server has accepted or finally refused it, unless the user
- *     removes it or its row is damaged.
+ *     removes it, or its row is damaged and the client gives it up.
  *  2. A cursor is stored after its event was shown, never before.
  *  3. Several processes of one account may use the database at the same time.
  *
@@ -45,9 +47,10 @@ struct local_draft {
 
 /* Opens the database at ${path} and creates it, for its owner only, if it does
  * not exist.  Deletes answered and refused drafts that were created more than
- * 14 days ago, and keeps at most the newest 20,000 events.  Waits as long as
- * another process has the lock.  Sets *ret only on success; close it with
- * local_close(). */
+ * 14 days ago, and keeps at most the newest 20,000 events.  Waits while another
+ * process has the lock of the database, which a process holds only while it
+ * opens, writes, checkpoints or closes the database.  Sets *ret only on
+ * success; close it with local_close(). */
 enum rc local_open(
     const char *path, struct local **ret, struct fail *fail) MUST_USE;
 
@@ -108,10 +111,11 @@ enum rc local_cursor_get(struct local *local, const char *name,
     char ret_epoch[LOCAL_EPOCH_SIZE], int64_t *ret_seq,
     struct fail *fail) MUST_USE;
 
-/* Stores, in one transaction, the array ${events} that was shown and, as cursor
- * ${name} (NULL: no cursor), ${epoch} and ${seq}, which the caller takes from
- * the last event.  Does not store events that have no event_id or are stored
- * already.  Within an epoch, the cursor keeps its seq if ${seq} is lower. */
+/* Stores the events in array ${events}, which were shown to the user, and sets
+ * cursor ${name} (NULL: no cursor) to ${epoch} and ${seq}, the position of the
+ * last of these events.  Does this in one transaction.  Skips events that have
+ * no event_id or are stored already.  If the stored cursor has the same epoch
+ * and a higher seq, the cursor does not change. */
 enum rc local_shown(struct local *local, const json_t *events, const char *name,
     const char *epoch, int64_t seq, struct fail *fail) MUST_USE;
 
@@ -121,19 +125,21 @@ enum rc local_shown(struct local *local, const json_t *events, const char *name,
  * or on a failure. */
 bool local_has_shown(struct local *local, const json_t *event);
 
-/* Stores the server's ${epoch}.  If a different epoch was stored before,
- * deletes all cursors and makes every answered draft wait again (its id or key
- * makes a second submission harmless), and sets *ret_changed to true, otherwise
- * to false.  Ignores an epoch of LOCAL_EPOCH_SIZE bytes or more, and returns
- * RC_OK.  On failure *ret_changed is false or not set. */
+/* Stores the server's ${epoch}.  If a different epoch was stored before (as
+ * after a restore of the server from a backup), deletes all cursors, makes
+ * every answered draft wait again (the draft's id or key makes a second
+ * submission harmless), and sets *ret_changed to true.  Otherwise, also if no
+ * epoch was stored, sets *ret_changed to false.  Ignores an epoch of
+ * LOCAL_EPOCH_SIZE bytes or more, and returns RC_OK.  On failure *ret_changed
+ * is false or not set. */
 enum rc local_epoch_seen(struct local *local, const char *epoch,
     bool *ret_changed, struct fail *fail) MUST_USE;
 
 /* Sets *ret to an array, which the caller decrefs, of the recipients of the
  * stored drafts and the senders and recipients of the stored events, each once,
- * the user's own name included.  Does not use drafts to a conversation, nor
- * refused drafts, because their address may be misspelt.  On failure *ret is
- * not set. */
+ * the user's own name included.  Leaves out the ids of conversations.  Does not
+ * use refused drafts, because a refused address may be misspelt.  On failure
+ * *ret is not set. */
 enum rc local_names(
     struct local *local, json_t **ret, struct fail *fail) MUST_USE;
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The part of the loop that stream.c uses: the libwebsockets context, and the
- * callback through which events of a connection reach its stream.
+ * Shared by loop.c and stream.c: struct loop, with the libwebsockets context,
+ * and stream_callback(), which stream.c defines, loop.c registers, and
+ * libwebsockets calls for each event of a stream's connection.
  */
 #ifndef LIB_LOOP_INTERNAL_H
 #define LIB_LOOP_INTERNAL_H

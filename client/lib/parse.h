@@ -2,8 +2,9 @@
 /*
  * The only way by which JSON enters the client, from a server or from the
  * client's own files.  It uses the server's parser (wire/parse.c), which limits
- * the depth and the number of values, so that no text of a broken or hostile
- * server or a damaged file can exhaust the stack, and no short text the memory.
+ * the depth and the number of values.  So no text of a broken or hostile server
+ * or a damaged file can exhaust the stack, and a text can exhaust the memory
+ * only if it is itself long.
  */
 #ifndef LIB_PARSE_H
 #define LIB_PARSE_H

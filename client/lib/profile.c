@@ -23,8 +23,8 @@
 #include "lib/parse.h"
 #include "model/message.h"
 
-/* The largest size in bytes of a profile file that can be loaded.  A file with
- * all members has about 500. */
+/* The largest size in bytes of a profile file that can be loaded; a larger file
+ * counts as damaged.  A file with all members has about 500 bytes. */
 #define PROFILE_FILE_MOST 16384
 
 /* Writes ${XDG variable}/twinbox, or ~/${fallback}/twinbox, into ${ret}. */
@@ -169,9 +169,9 @@ read_file(int fd, struct buf *b)
 }
 
 /* Parses the JSON in the open file ${fd}, called ${path} in failure texts, into
- * *ret, which the caller has set to NULL and decrefs.  Returns RC_PEER, and
- * leaves filling ${fail} to the caller, if the file is longer than
- * PROFILE_FILE_MOST bytes or parse_json() refuses it. */
+ * *ret, which the caller has set to NULL and decrefs.  Returns RC_PEER if the
+ * file is longer than PROFILE_FILE_MOST bytes or parse_json() refuses it; only
+ * then must the caller fill ${fail}. */
 static enum rc
 read_json(int fd, const char *path, json_t **ret, struct fail *fail)
 {
@@ -284,8 +284,9 @@ write_all(int fd, const char *p, size_t n)
 }
 
 /* Replaces ${path} by a file with the ${n} bytes at ${text}, atomically, and
- * syncs the file and its folder.  Returns 0, or an errno; then the old file is
- * unchanged, unless only the sync of the folder has failed. */
+ * syncs the file and its folder.  Returns 0, or the errno of a failure.  After
+ * a failure the old file is unchanged, unless only the sync of the folder has
+ * failed: in that case the new file is in place. */
 static int
 replace_file(char *path, const char *text, size_t n)
 {

@@ -39,8 +39,9 @@ enum rc profile_load(
 
 /* Makes the folder of profiles if it does not exist, writes ${p} to a temporary
  * file in it, syncs this file, renames it to the file of the profile, and syncs
- * the folder.  If a step before the rename fails, the profile's old file is
- * unchanged. */
+ * the folder.  If the rename or a step before it fails, the profile's old file
+ * is unchanged; if only the sync of the folder fails, the new file is in place,
+ * and the result is a failure, too. */
 enum rc profile_save(const struct profile *p, struct fail *fail) MUST_USE;
 
 /* Deletes the file of ${p} (a missing file is not an error) and clears the

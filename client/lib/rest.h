@@ -81,10 +81,10 @@ enum rc rest_server_parse(
 bool rest_server_local(const char *server);
 
 /* Returns the path of the file with the trusted certificate authorities: the
- * value of CURL_CA_BUNDLE or, if that is unset or empty, of SSL_CERT_FILE,
- * which the program curl uses, too.  Returns NULL if neither names a file; the
- * caller then uses the system's authorities.  The text belongs to the
- * environment. */
+ * value of the environment variable CURL_CA_BUNDLE or, if that is unset or
+ * empty, of SSL_CERT_FILE.  The program curl uses these two variables, too.
+ * Returns NULL if both are unset or empty; the caller then uses the system's
+ * authorities.  The text belongs to the environment. */
 const char *rest_authorities(void);
 
 /* Makes in *ret a client of ${server} (as rest_server_parse() writes it) that
@@ -107,10 +107,11 @@ const char *rest_server(const struct rest *rest);
 
 /* Runs ${request}.  Returns RC_OK if the answer is 2xx or 304 and its body can
  * be read; the caller then frees ${ret} with rest_reply_fini().  On failure
- * ${ret} is not set.  Repeats a request that is answered 429 or 503 after the
- * Retry-After (1 s without one), until the next wait exceeds what is left of
- * patience_ms.  Blocks for these waits and, in each attempt, up to the
- * time-out; with a sink, as long as data comes. */
+ * ${ret} is not set.  After a 429 or 503, waits for the Retry-After (1 s if
+ * there is none) and repeats the request.  If that wait exceeds what earlier
+ * waits have left of patience_ms, fails with this 429 or 503 instead.  Blocks
+ * for these waits and, in each attempt, up to the time-out; with a sink, as
+ * long as data comes. */
 enum rc rest_call(struct rest *rest, const struct rest_request *request,
     struct rest_reply *ret, struct fail *fail) MUST_USE;
 

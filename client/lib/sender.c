@@ -17,12 +17,13 @@ struct pass {
 	json_t *held; /* set of recipients whose drafts wait */
 	int waiting;  /* drafts left */
 	bool stopped; /* the server accepts nothing now */
-	/* The newest failure of a draft that still waits.  If a draft is wanted
-	 * (sender->wanted), a failure that delays only drafts to other
-	 * recipients is not recorded. */
+	/* The newest failure in this pass of a draft that still waits.  If
+	 * sender_flush() waits for one draft (sender->wanted), a failure that
+	 * delays only drafts to other recipients is not recorded. */
 	struct fail reason;
-	/* The recipient of the wanted draft; "" if no draft is wanted, or if
-	 * the wanted one is not in the client's outbox. */
+	/* The recipient of the draft sender->wanted, for which sender_flush()
+	 * waits; "" if sender->wanted is NULL, or if that draft is not in the
+	 * client's outbox. */
 	char recipient[sizeof(((struct local_draft *)NULL)->recipient)];
 };
 
@@ -104,10 +105,12 @@ sender_submit(struct local *local, const json_t *message, const char *key,
 }
 
 /* Submits ${draft} once.  If the server has accepted or finally refused it,
- * marks it so in the outbox and then calls sender->fn; otherwise counts the
- * attempt and records in ${pass} which drafts this delays and, except as noted
- * at pass->reason, the reason.  Returns a failure only if the outbox cannot be
- * written or memory runs out. */
+ * marks it so in the outbox and then calls sender->fn.  Otherwise adds 1 to the
+ * draft's attempts and records in ${pass} whether the failure delays all
+ * further drafts or only those to the same recipient.  The failure becomes
+ * pass->reason, unless it delays only drafts to another recipient than that of
+ * the wanted draft.  Returns a failure only if the outbox cannot be written or
+ * memory runs out. */
 static enum rc
 submit_once(struct sender *sender, const struct local_draft *draft,
     struct pass *pass, struct fail *fail)
@@ -227,8 +230,9 @@ pass_begin(const struct sender *sender, struct pass *pass, struct fail *fail)
 }
 
 /* Sets *ret to true if sender_flush() is not done: ${pass} has left drafts
- * waiting and, if a draft is wanted, the outbox still has the wanted one as
- * waiting (another process may have settled or deleted it). */
+ * waiting and, if sender->wanted names a draft, that draft is still in the
+ * outbox as waiting (another process may have sent or deleted it).  Otherwise
+ * sets *ret to false. */
 static enum rc
 still_waits(const struct sender *sender, const struct pass *pass, bool *ret,
     struct fail *fail)

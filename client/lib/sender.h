@@ -58,15 +58,15 @@ struct sender {
 enum rc sender_submit(struct local *local, const json_t *message,
     const char *key, char ret_ref[LOCAL_REF_SIZE], struct fail *fail) MUST_USE;
 
-/* Submits the waiting drafts.  If the wanted draft (sender->wanted; NULL: any)
- * still waits, and the failure that delays it may end (the server is
- * unreachable or busy, or refuses one recipient for now), waits for the
- * back-off or the Retry-After, the longer of the two, and submits again.  When
- * the next wait would end later than ${patience_ms} after the call, or at once
- * if a retry cannot help or the outbox fails, the failure gives the reason, and
- * the drafts stay in the outbox as waiting; an attempt that has begun may last
- * longer.  Returns RC_OK if no draft waits, or if the wanted draft does not.  A
- * refused draft does not wait: only sender->fn reports it. */
+/* Submits the waiting drafts.  Returns RC_OK once no draft waits or, if
+ * sender->wanted is not NULL, once the wanted draft does not wait.  A refused
+ * draft does not wait: only sender->fn reports it.  Otherwise, waits for the
+ * back-off or the server's Retry-After, the longer of the two, and submits the
+ * waiting drafts again.  Instead of that wait, returns the failure that delays
+ * the drafts if a retry cannot help (fail_may_retry() returns false), or if the
+ * wait would end later than ${patience_ms} after the call.  The drafts then
+ * stay in the outbox as waiting.  An attempt that has begun is not cut off when
+ * ${patience_ms} are over.  Returns a failure of the outbox at once. */
 enum rc sender_flush(
     struct sender *sender, int64_t patience_ms, struct fail *fail) MUST_USE;
 

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The stream of a user's events.  It connects by WebSocket, sends a hello with
- * its cursor, and hands events on in order.  Within an epoch it repeats no
- * event, and it reports each gap.  It reconnects by itself with full-jitter
- * back-off, unless a person must act, for example because the server refuses
- * the token or breaks the protocol; then it ends.  The server sees each
- * connection of the stream as a session.  Thread: the one that runs its loop.
+ * its cursor (the number of the last event that it has handed on, and the
+ * epoch, which is the name of the history of the server's database), and hands
+ * the events after the cursor to its owner's callbacks, in order.  Within an
+ * epoch it repeats no event, and it reports each gap.  It reconnects by itself
+ * with full-jitter back-off, unless a person must act, for example because the
+ * server refuses the token or breaks the protocol; then it ends.  The server
+ * sees each connection of the stream as a session.  Thread: the one that runs
+ * its loop.
  *
  *   WAITING --timer--> CONNECTING --established--> GREETING
  *      ^                   |                          | welcome
@@ -73,9 +76,10 @@ struct stream_ops {
 	 * called if the connection is lost before the answer comes. */
 	void (*sent)(void *arg, int64_t re, const json_t *frame);
 	void (*refused)(void *arg, int64_t re, const struct fail *why);
-	/* The server has another epoch, or does not know the cursor.  The
-	 * stream connects again and starts at the oldest event that the server
-	 * keeps, so events can come that were handed on before. */
+	/* The server has another epoch (as after a restore from a backup), or
+	 * its inbox ends before the cursor.  The stream connects again and
+	 * starts at the oldest event that the server keeps, so events can come
+	 * that were handed on before. */
 	void (*epoch_changed)(void *arg);
 	/* The events from ${expected} to ${oldest} - 1 are no longer kept.  The
 	 * stream continues at ${oldest}. */
@@ -111,11 +115,11 @@ enum rc stream_new(const struct stream_options *options, struct stream **ret,
  * before loop_free(). */
 void stream_free(struct stream *stream);
 
-/* Acks all events up to and including ${upto}.  Without a session, the stream
- * keeps the ack until it has one.  After a reconnect it repeats the ack if the
- * server does not have it; a reset of the cursor (epoch_changed()) discards it.
- * Ignores ${upto} if it is not higher than in all earlier calls since the last
- * reset. */
+/* Acks all events up to and including ${upto}.  If the stream has no session
+ * (not connected, or no welcome yet), it sends the ack after the next welcome.
+ * After a reconnect it repeats the ack if the server does not have it; a reset
+ * of the cursor (epoch_changed()) discards the ack.  Ignores ${upto} if it is
+ * not higher than in all earlier calls since the last reset. */
 void stream_ack(struct stream *stream, int64_t upto);
 
 /* Marks ${conversation} as read up to conversation_seq ${upto}.  Nothing is

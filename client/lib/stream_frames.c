@@ -102,8 +102,8 @@ read_event(struct stream *stream, const json_t *frame)
 	stream->seq = seq;
 	if (stream->options.ops->event != NULL)
 		stream->options.ops->event(stream->options.arg, frame);
-	/* The server stops sending when a window of events is not acked.  An
-	 * owner with options.acks false never acks.  So, after a window of
+	/* The server stops after stream->window events without an ack.  An
+	 * owner with options.acks false never acks.  So, after that number of
 	 * events, drop the connection and connect again at once: a new
 	 * connection opens a new window. */
 	if (!stream->options.acks &&

@@ -18,8 +18,9 @@ enum rc admin_command_get(
     struct cli *cli, char *path, json_t **ret, struct fail *fail) MUST_USE;
 
 /* Sends ${method} ${path} with JSON ${body} (NULL: no body).  Frees ${path} and
- * releases ${body}, also on failure.  The rest is as for
- * admin_command_get(). */
+ * releases ${body}, also on failure.  Like admin_command_get(), fails if
+ * ${path} is NULL, waits up to 10 s after a 429 or 503, and on RC_OK sets *ret,
+ * which the caller owns, and cli->look.now_ms. */
 enum rc admin_command_change(struct cli *cli, const char *method, char *path,
     json_t *body, json_t **ret, struct fail *fail) MUST_USE;
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The commands admin stats, outbox, show, retry, destinations, pause, resume,
- * rate, lanes and audit, and admin discard for one message; cmd_admin_dead.c
- * calls the latter.  Dead letters are in cmd_admin_dead.c, other servers
- * in cmd_admin_peers.c, users in cmd_admin_users.c, rewinds in
- * cmd_admin_rewind.c, the live view in top.c.
+ * rate, lanes and audit.  The command admin discard is in cmd_admin_dead.c with
+ * the others for dead letters; if its operand is the id of a message, it calls
+ * cmd_admin_discard_message() here.  Other servers are in cmd_admin_peers.c,
+ * users in cmd_admin_users.c, rewinds in cmd_admin_rewind.c, the live view in
+ * top.c.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -60,10 +61,10 @@ show_message(struct cli *cli, json_t *message, struct fail *fail)
 	return (rc);
 }
 
-/* Sets the cure in ${fail}, the failure of a request, if the message is unknown
- * (404) or its state does not allow the change (409, which also sets the exit
- * code to EX_DATAERR).  Leaves other failures as they are.  Returns the rc of
- * ${fail}. */
+/* Replaces the cure (the advice to the user) in ${fail}, the failure of a
+ * request, if the message is unknown (404) or its state does not allow the
+ * change (409).  After a 409 also sets the exit code to EX_DATAERR.  Leaves
+ * other failures as they are.  Returns the rc of ${fail}. */
 static enum rc
 message_refused(struct fail *fail)
 {

@@ -2,9 +2,9 @@
 /*
  * The commands admin dlq, requeue and discard, for dead letters.  A change by
  * --all asks for a confirmation, unless --yes is given, nothing matches, or it
- * requeues at most ten; without a terminal to ask at, it fails.  Changes are
- * sent in requests of at most ADMIN_BATCH_MAX dead letters.  The command
- * reports those that the server has refused, and then fails.
+ * requeues at most ten; if it must ask but has no terminal, it fails.  Changes
+ * are sent in requests of at most ADMIN_BATCH_MAX dead letters.  If the server
+ * has refused to change some of them, the command reports these and fails.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -68,8 +68,9 @@ write_text(struct export *export)
 /* The sink of the export request.  Makes the ${n} bytes at ${p} safe for a
  * terminal, as --json does, because the detail of a dead letter comes from
  * another server, and writes them to export->fd.  If they end inside a UTF-8
- * character, its first bytes stay in export->got until the next call.  Returns
- * false, with export->error set, to end the request. */
+ * character, its first bytes stay in export->got until the next call.  If a
+ * write fails or memory runs out, sets export->error and returns false, which
+ * ends the request. */
 static bool
 take_piece(void *arg, const char *p, size_t n)
 {
@@ -344,9 +345,9 @@ next_body(const struct batch *batch, size_t *at)
 }
 
 /* Sends ${batch}, call by call: all ids or, by filter, until batch->limit dead
- * letters are changed, nothing more matches, or a call changes nothing.  A call
- * that fails ends it; the changes of the calls before remain, and
- * batch->changed has their number. */
+ * letters are changed, nothing more matches, or a call changes nothing.  If a
+ * call fails, sends no further call; the changes of the earlier calls remain,
+ * and batch->changed has their number. */
 static enum rc
 run_batch(struct cli *cli, struct batch *batch, struct fail *fail)
 {

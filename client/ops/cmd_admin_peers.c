@@ -11,7 +11,8 @@
 
 /* A change of another server: its word on the command line, the end of the
  * request's path, the text that is printed when the change is done, and the
- * function that makes the request's JSON body (NULL if it cannot). */
+ * function that makes the request's JSON body.  That function returns NULL if
+ * an argument is not UTF-8 or memory runs out. */
 struct verb {
 	const char *word;
 	int operands; /* number of operands, with the word */
@@ -69,10 +70,10 @@ list(struct cli *cli, struct fail *fail)
 	return (admin_command_show_list(cli, &peers, fail));
 }
 
-/* Sets the cure in ${fail}, the failure of a request, if the other server is
- * unknown (404) or its state does not allow the change (409, which also sets
- * the exit code to EX_DATAERR).  Leaves other failures as they are.  Returns
- * the rc of ${fail}. */
+/* Sets the cure (the advice to the user) in ${fail}, the failure of a request,
+ * if the other server is unknown (404) or its state does not allow the change
+ * (409, which also sets the exit code to EX_DATAERR).  Leaves other failures as
+ * they are.  Returns the rc of ${fail}. */
 static enum rc
 refused(struct fail *fail)
 {

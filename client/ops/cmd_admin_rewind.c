@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * admin rewind: makes a lane (the queue of one conversation to one recipient on
- * another server) send its messages again from a place (the number of a message
- * in the lane) or from a time on, or all lanes of a destination from a time on.
+ * another server) send its messages again, beginning at a place (the number of
+ * a message in the lane) or at the first message that the other server accepted
+ * at or after a given time.  Such a time can also be given for all lanes of a
+ * destination (another server).
  *
  * The server rewinds one lane in one request, so this program reads the lanes
- * of a destination page by page and sends one request for each.  A command that
- * fails half-way can be repeated: a lane that is rewound twice from the same
+ * of a destination page by page and sends one request for each lane.  A command
+ * that fails half-way can be repeated: a lane that is rewound twice to the same
  * time begins at the same message, and receivers ignore messages that they have
  * already.
  */

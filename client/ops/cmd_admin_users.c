@@ -20,10 +20,10 @@ static const struct verb {
     {"demote", "/demote", "is no longer an administrator"},
 };
 
-/* Sets the cure in ${fail}, the failure of a request, if the user is unknown
- * (404) or the user's state does not allow the change (409, which also sets the
- * exit code to EX_DATAERR).  Leaves other failures as they are.  Returns the rc
- * of ${fail}. */
+/* Sets the cure (the advice to the user) in ${fail}, the failure of a request,
+ * if the user is unknown (404) or the user's state does not allow the change
+ * (409, which also sets the exit code to EX_DATAERR).  Leaves other failures as
+ * they are.  Returns the rc of ${fail}. */
 static enum rc
 refused(struct fail *fail)
 {

@@ -4,9 +4,10 @@
  * handled while a request is under way, so that a server that does not answer
  * does not lock the user in.  The first poll runs before the screen opens, and
  * any failure of it ends the command.  Later only a 401, 403 or 404 ends the
- * view.  After any other failure the server is polled again after the interval
- * or its Retry-After; meanwhile the screen shows the last answers with their
- * growing ages.  With --once, any failure of a poll ends the command.
+ * view.  After any other failure the screen shows the last answers with their
+ * growing ages, and the next poll begins after the Retry-After of the answer
+ * or, without one, after the usual interval.  With --once, any failure of a
+ * poll ends the command.
  */
 #include <poll.h>
 #include <string.h>
@@ -128,8 +129,9 @@ take_event(struct top *top, int event)
 		top->ended = true;
 }
 
-/* Handles all keys and signals that have come, and draws.  Returns false when
- * the user has ended the view.  Also called while a request is under way. */
+/* Handles all keys and signals that have come, and draws.  Returns false,
+ * without drawing, if one of them has ended the view.  The REST client also
+ * calls this function while a request is under way. */
 static bool
 serve(void *arg)
 {
@@ -162,10 +164,11 @@ fetch(struct top *top, char *path, json_t **slot, struct fail *fail)
 	return (RC_OK);
 }
 
-/* Fetches into top->view.lanes the leased lanes, the ready lanes, and of the
- * lanes into local inboxes those with pending rows.  Reads one page of at most
- * 200 lanes for each of the three; further lanes are left out.  On failure
- * top->view.lanes stays as it was. */
+/* Fetches lanes (queues of messages to deliver) into top->view.lanes: the
+ * leased ones, the ready ones, and those of the lanes into local inboxes that
+ * have pending rows.  Reads one page of at most 200 lanes for each of the three
+ * states, before lanes without pending rows are left out; further pages are not
+ * read.  On failure top->view.lanes stays as it was. */
 static enum rc
 fetch_lanes(struct top *top, struct fail *fail)
 {

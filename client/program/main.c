@@ -68,11 +68,11 @@ set_look(struct cli *cli)
 	cli->look.columns = output_columns(cli->terminal);
 }
 
-/* Finds the server, the first that is given: by option, environment, profile or
- * default.  Fails if the command needs a login and that is not the server which
- * has issued the profile's token.  Two servers at loopback addresses
- * (localhost, 127.x.x.x, [::1]) count as the same server, whatever their
- * ports. */
+/* Finds the server: the value of the option --server, of the variable
+ * TWINBOX_SERVER, of the profile or the default, whichever comes first in this
+ * order and is set.  Fails if the command needs a login and the profile's token
+ * was issued by another server.  Two servers at loopback addresses (localhost,
+ * 127.x.x.x, [::1]) count as the same server, whatever their ports. */
 static enum rc
 find_server(struct cli *cli, char ret[PROFILE_SERVER_SIZE], struct fail *fail)
 {
@@ -169,9 +169,9 @@ print_failure(const struct fail *fail)
 	json_decref(json);
 }
 
-/* If the profile has a user and the cure ends with "twinbox login NAME"
- * (FAIL_LOGIN), replaces NAME by that user, and appends --profile unless the
- * profile is the default one. */
+/* If the profile has a user and the cure (the advice in a failure) ends with
+ * "twinbox login NAME" (FAIL_LOGIN), replaces NAME by that user, and appends
+ * --profile unless the profile is the default one. */
 static void
 name_login(const struct cli *cli, struct fail *fail)
 {
@@ -189,11 +189,12 @@ name_login(const struct cli *cli, struct fail *fail)
 	    other ? " --profile " : "", other ? p->name : "");
 }
 
-/* Reports the messages that wait in the outbox on this computer, beside
- * ${fail}, the failure of the command.  If they wait for a reason with the code
- * of ${fail}, writes their number into ${ret}, which the caller appends to the
- * failure's line.  Otherwise sets ${ret} to "" and prints a line of their own,
- * if there are such messages. */
+/* Reports that cli_flush() has left messages in the outbox on this computer,
+ * when the command has failed with ${fail}.  If the failure that stopped
+ * cli_flush() has the same code as ${fail}, writes "; N messages wait here"
+ * into ${ret}, which the caller adds to the line that reports ${fail}.
+ * Otherwise sets ${ret} to "" and, if messages were left, prints a separate
+ * line with the reason. */
 static void
 write_waiting(struct cli *cli, const struct fail *fail, char *ret, size_t size)
 {

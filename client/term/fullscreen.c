@@ -21,8 +21,9 @@
 /* A terminal that polls as writable accepts this many bytes without
  * blocking. */
 #define PIECE 256
-/* The time, in ms, for which put() waits for a terminal that accepts nothing of
- * the sequences that take it over or give it back.  Then put() gives up. */
+/* The time, in ms, for which put() waits until the terminal accepts more of the
+ * sequence that takes the terminal over or restores it.  After that put() gives
+ * up: the rest of the sequence is not written. */
 #define PATIENCE_MS 300
 
 #define TAKE "\033[?1049h\033[?25l\033[?7l\033[2J"

@@ -45,8 +45,8 @@ struct fullscreen {
 
 /* Returns RC_OK if standard input and output are terminals and TERM is neither
  * empty nor "dumb".  Otherwise fails with FAIL_USAGE: the text begins with
- * ${who}, the name of the command, and ${instead} becomes the failure's
- * cure. */
+ * ${who}, the name of the command, and ${instead} becomes the failure's cure
+ * (the advice to the user). */
 enum rc fullscreen_check(
     const char *who, const char *instead, struct fail *fail) MUST_USE;
 

@@ -31,9 +31,9 @@ human_count(struct buf *b, int64_t n)
 }
 
 /* Appends ${n}, given in units[0], in the largest of ${units} in which its
- * absolute value is at least 1 (units[0] if there is none), with one decimal
- * below 9.95 and none from there on.  Each unit is ${step} times the one
- * before; NULL ends ${units}. */
+ * absolute value is at least 1 (units[0] if there is none).  The value in that
+ * unit gets one decimal if it is below 9.95, otherwise none.  Each unit is
+ * ${step} times the one before; NULL ends ${units}. */
 static void
 add_scaled(struct buf *b, double n, double step, const char *const *units)
 {

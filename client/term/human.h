@@ -17,8 +17,9 @@
 /* Appends a count: "12,345". */
 void human_count(struct buf *b, int64_t n);
 
-/* Appends a count in at most five columns (a negative one: six): "12345" in
- * full below 100,000 (above -10,000), "123k" or "1.2M", rounded, beyond. */
+/* Appends a count in at most five columns (a negative one: six).  A count from
+ * -9,999 to 99,999 is written in full ("12345"), any other is rounded to "123k"
+ * or "1.2M". */
 void human_short(struct buf *b, int64_t n);
 
 /* Appends the duration of ${ms} milliseconds: "85ms", "4.2s", "42s", "3m 20s",

@@ -33,15 +33,16 @@ struct look {
 	const char *me; /* the user's name, "" if not needed */
 	int columns;    /* width of a table, 0: 80 */
 
-	/* seq_of() returns the number in the inbox of the message with number
-	 * ${n} in ${conversation}, 0 if that number is not known; ${arg} is
-	 * seq_arg.  seq_of is NULL if no numbers in the inbox are known. */
+	/* seq_of() returns the inbox number of message number ${n} of
+	 * ${conversation}, or 0 if the inbox number is not known; ${arg} is
+	 * seq_arg.  seq_of is NULL if no inbox numbers are known. */
 	int64_t (*seq_of)(void *arg, const char *conversation, int64_t n);
 	void *seq_arg;
 };
 
-/* The signs for the state of an own message: stored here only, accepted by the
- * server, delivered to the recipient, read, failed. */
+/* The signs for the state of a message that the user sends, in this order:
+ * stored only on this computer, accepted by the server, delivered to the
+ * recipient, read, failed. */
 #define RENDER_WAITING "…"
 #define RENDER_ACCEPTED "✓"
 #define RENDER_DELIVERED "✓✓"

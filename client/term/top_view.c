@@ -93,8 +93,9 @@ top_view_stats(struct top_view *view, json_t *stats, int64_t now_ms)
 }
 
 /* Appends the rate per second of the total with index ${i} from the sample with
- * index ${from} to the newest sample; "-" if ${from} is not an earlier sample
- * or the newest sample has no later time. */
+ * index ${from} to the newest sample.  Appends "-" if ${from} is negative or
+ * not below the index of the newest sample, or if both samples have the same
+ * time. */
 static void
 add_rate(struct buf *b, const struct top_view *view, int i, int from)
 {
@@ -475,11 +476,11 @@ next_line(const char *p, const char *end)
 	return (stop == NULL ? end : stop + 1);
 }
 
-/* Appends ${rows} lines of ${page}: the first ${fixed} lines, which do not
- * scroll, then the lines after the next view->scroll lines, then empty lines if
- * the page has no more.  Before that, reduces view->scroll to at most the
- * number of lines of ${page} beyond ${rows}, and sets view->below to the number
- * of lines hidden below. */
+/* Appends ${rows} lines: the first ${fixed} lines of ${page}, which do not
+ * scroll; then, after skipping view->scroll lines, the lines that follow; then
+ * empty lines if ${page} has no more.  Before that, reduces view->scroll, if it
+ * is greater, to the number of lines of ${page} beyond ${rows} (0 if there are
+ * none), and sets view->below to the number of lines hidden below. */
 static void
 add_window(struct buf *b, struct top_view *view, const struct buf *page,
     int fixed, int rows)

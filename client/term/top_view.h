@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The screen of "twinbox top", the live view: keeps the server's answers, and
- * writes the page that shows them as lines of text.  Rates per second are
+ * The screen of "twinbox admin top", the live view: keeps the server's answers,
+ * and writes the page that shows them as lines of text.  Rates per second are
  * computed from the totals of successive answers.  The functions read no clock
  * and do no I/O: callers pass the answers (JSON), the times and struct look.
  */
@@ -65,8 +65,8 @@ void top_view_fini(struct top_view *view);
 /* Frees the previous statistics, stores ${stats}, which ${view} then owns, and
  * adds a sample of their totals.  The time of the sample is the member "at" of
  * ${stats}, or ${now_ms} if there is no valid "at".  If the time or a total is
- * lower than in the newest sample, all earlier samples are dropped first; if
- * there are TOP_SAMPLES, the oldest. */
+ * lower than in the newest sample, all earlier samples are dropped first.  If
+ * TOP_SAMPLES samples are kept already, the oldest one is dropped first. */
 void top_view_stats(struct top_view *view, json_t *stats, int64_t now_ms);
 
 /* Appends the whole picture for a terminal, in ${rows} lines. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The module admin: the routes for operators (health, metrics, /v1/admin), the
- * public routes of pages (front page, formal documents, explanations of
- * problems, and those of page/page.h), and the thread that evaluates the
- * alerts.  The argument ${arg} of the handlers is the struct rest, as for all
- * routes of the server.
+ * public routes (the front page, the OpenAPI and AsyncAPI documents, the
+ * explanations of problems, and the web pages of page/page.h), and the thread
+ * that evaluates the alerts.  The argument ${arg} of the handlers is the struct
+ * rest, as for all routes of the server.
  */
 #ifndef ADMIN_ADMIN_H
 #define ADMIN_ADMIN_H
@@ -41,9 +41,9 @@ struct admin_options {
 
 	/* Called after the commit of an operator's request to this node that
 	 * pins or unpins a key of another server, or forgets, blocks or
-	 * unblocks the server.  ${known} is the state of that server after the
-	 * change, and is valid until the function returns.  Thread: any.  May
-	 * be NULL. */
+	 * unblocks another server.  ${known} is the state of that other server
+	 * after the change, and is valid until the function returns.  Thread:
+	 * any.  May be NULL. */
 	void (*peer_changed)(void *arg, const struct store_peer_known *known);
 	void *peer_changed_arg;
 

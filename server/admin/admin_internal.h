@@ -30,9 +30,10 @@ struct stats_snapshot {
 	bool ready;
 };
 
-/* Fills ${ret}, and brings the metrics that other modules count up to date,
- * from ${ret}, the writer and the log.  After an error ${ret} is incomplete,
- * and the metrics are unchanged.  Thread: reader. */
+/* Fills ${ret}.  Then updates the members of struct metrics whose values other
+ * modules count: from ${ret}, from the writer's statistics, and from the number
+ * of dropped log lines (log_dropped()).  After an error ${ret} is incomplete,
+ * and struct metrics is unchanged.  Thread: reader. */
 enum rc stats_snapshot_take(struct admin *admin, struct db *db,
     struct stats_snapshot *ret, struct err *err) MUST_USE;
 
@@ -49,11 +50,12 @@ void stats_snapshot_metrics_write(const struct admin *admin,
 
 struct alert_thread;
 
-/* Starts a thread that has the alerts evaluated: first after
- * ${admin}->o.alert_interval_ms, and then each time that interval after the end
- * of the last evaluation.  The evaluation itself runs on a reader's thread.  If
- * the readers have no room, or the figures cannot be read, this evaluation is
- * left out.  After an error no thread is left, and *ret is not set. */
+/* Starts a thread that makes a reader's thread evaluate the alerts, again and
+ * again.  The first evaluation begins ${admin}->o.alert_interval_ms after the
+ * start of the thread, each later one that time after the end of the previous
+ * evaluation.  If the readers have no room, or the figures cannot be read, this
+ * evaluation is left out, and the thread sleeps for another interval.  After an
+ * error no thread is left, and *ret is not set. */
 enum rc alert_thread_start(
     struct admin *admin, struct alert_thread **ret, struct err *err) MUST_USE;
 

@@ -50,8 +50,9 @@ struct mark {
 	int64_t sent, retries, delivered, delivered_us;
 };
 
-/* A destination whose circuit breaker is not closed.  since_ms: since when each
- * evaluation has found the breaker not closed (monotonic). */
+/* A destination whose circuit breaker is not closed.  since_ms is monotonic:
+ * the time of the first evaluation of the current unbroken series that found
+ * the breaker not closed. */
 struct open_breaker {
 	int64_t destination_id;
 	int64_t since_ms;
@@ -100,11 +101,12 @@ alerts_free(struct alerts *a)
 
 /* ---- the last hour ---- */
 
-/* Returns the sums of ${now} minus those of the oldest mark (the sums at an
- * earlier evaluation) that is kept and at most an hour old, and the average
- * delivery time between the two.  If all marks are older, the newest one is
- * taken; without marks, window_ms and the differences are 0.  Then stores
- * ${now} as a mark, if the newest mark is at least a minute old. */
+/* Compares the sums in ${now} with an earlier mark (the sums at an earlier
+ * evaluation): the oldest mark that is kept and at most an hour old or, if all
+ * are older, the newest mark.  Returns the time between the mark and ${now},
+ * the growth of the sums, and the average time of the deliveries between (-1:
+ * no delivery).  Without a mark, window_ms and the growth are 0.  Then stores
+ * ${now} as a mark, if there is no mark that is less than a minute old. */
 static struct alerts_rates
 last_hour(struct alerts *a, const struct mark *now)
 {
@@ -226,10 +228,10 @@ retry_rate_high(const struct judging *j)
 	return (retries * 100 > all * ALERTS_RETRY_PERCENT);
 }
 
-/* Called for a destination whose breaker is not closed now.  Returns since when
- * the breaker has been seen not closed without a break (monotonic); ${now_ms}
- * if the previous evaluation found it closed or did not list the
- * destination. */
+/* Called for a destination whose breaker is not closed now.  Returns the
+ * monotonic time of the first evaluation of the unbroken series that found the
+ * breaker not closed; this is ${now_ms} if the previous evaluation found the
+ * breaker closed or did not list the destination. */
 static int64_t
 open_since(const struct alerts *a, int64_t destination_id, int64_t now_ms)
 {

@@ -87,11 +87,11 @@ struct alerts_input {
 	int64_t delivered_us; /* sum of METRIC_DELIVERY_SECONDS */
 };
 
-/* The figures of the last window_ms before the last evaluation.  delivered
- * counts the deliveries of this process; sent and retries come from the
- * database, so they are those of all nodes.  window_ms is the age of the oldest
- * sums that are kept and at most an hour old; it is 0 at the first
- * evaluation. */
+/* The figures of the window_ms before the newest evaluation.  delivered counts
+ * the deliveries of this process; sent and retries come from the database, so
+ * they are those of all nodes.  The window begins at the oldest earlier
+ * evaluation whose sums are kept and at most an hour old or, if all kept sums
+ * are older, at the newest of them.  window_ms is 0 at the first evaluation. */
 struct alerts_rates {
 	int64_t window_ms;
 	int64_t delivered;
@@ -118,8 +118,8 @@ void alerts_evaluate(struct alerts *a, const struct alerts_input *input);
  * reason at the last evaluation (text).  Thread: any. */
 void alerts_write(struct alerts *a, struct buf *out);
 
-/* Appends one gauge for each alert, 1 while it is raised, as Prometheus text.
- * Thread: any. */
+/* Appends one gauge for each alert, 1 while it is raised, otherwise 0, as
+ * Prometheus text.  Thread: any. */
 void alerts_metrics_write(struct alerts *a, struct buf *out);
 
 /* Copies the rates of the last evaluation to ${ret}.  Thread: any. */

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Requeues or discards many dead letters: those of a list of ids, or, up to a
- * limit, the open ones with the lowest ids that match a filter.  They go to the
- * writer in units of at most OPERATOR_DEAD_LETTERS (100), one after the other,
- * so that no other commit waits for all of them.  The answer gives the number
- * of changed dead letters, and names those that were refused.  If a unit fails
- * as a whole, the answer is an error, but earlier units stay committed.
+ * Requeues or discards many dead letters: those of a list of ids, or those open
+ * ones with the lowest ids that match a filter, until a given number of them
+ * has been changed.  They go to the writer in units (jobs, each committed or
+ * refused as a whole) of at most OPERATOR_DEAD_LETTERS (100), one after the
+ * other, so that no other commit waits for all of them.  The answer gives the
+ * number of changed dead letters, and names those that could not be changed,
+ * which does not refuse their unit.  If a unit fails as a whole, the answer is
+ * an error, but earlier units stay committed.
  */
 #include <string.h>
 
@@ -177,10 +179,11 @@ is_done(const struct bulk_call *a)
 	return (a->ended || a->done >= a->limit || a->tried >= TRIED_MAX);
 }
 
-/* Finds the dead letters of the next unit, and submits the unit.  If this step
- * has found none, answers if the request is done (is_done()), else calls itself
- * through a reader to search on.  First checks the operator's token and right,
- * which may be gone since the last unit; if so, answers with 401 or 403. */
+/* Finds the dead letters of the next unit (at most 100), and submits the unit
+ * to the writer.  If this step has found none, answers if the request is done
+ * (is_done()); otherwise queues itself on the readers again, to search on.
+ * First checks the operator's token and right, which may be gone since the
+ * previous unit; if so, answers with 401 or 403. */
 static enum rc
 read_next(struct call *call, struct db *db, struct err *err)
 {

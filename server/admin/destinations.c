@@ -254,10 +254,10 @@ changed(struct unit *base)
 }
 
 /* Makes the state, in the request's memory, of a request that changes the
- * destination named in the path, and prepares its unit for ${op}.  Does not
- * check that there is such a destination: the unit does.  Returns NULL if the
- * request was wrong or there is no memory; this function has then answered
- * it. */
+ * destination named in the path, and prepares its unit (the writer's job) for
+ * ${op}.  Does not check that there is such a destination: the writer checks
+ * that when it runs the unit.  Returns NULL if the request was wrong or there
+ * is no memory; this function has then answered the request. */
 static struct change_call *
 change_new(struct http_request *req, void *arg, enum operator_op op)
 {
@@ -309,8 +309,9 @@ admin_resume_post(struct http_request *req, void *arg)
 }
 
 /* Reads ${rate}, a whole number of messages and receipts per second, into the
- * unit; null (no limit) leaves the 0 there.  If ${rate} is neither null nor
- * from 1 to 1000000, answers the request with an error and returns false. */
+ * number of the unit; if ${rate} is null (no limit), that number stays 0.  If
+ * ${rate} is neither null nor from 1 to 1000000, answers the request with an
+ * error and returns false. */
 static bool
 parse_rate(struct change_call *a, json_t *rate)
 {

@@ -157,11 +157,12 @@ rewind_from(struct rewind_call *a, int64_t seq)
 }
 
 /* Finds the lowest place (number) in the lane whose row the destination
- * accepted at since_ms or later, and submits a rewind of the lane to this
- * place.  The place stays correct until the writer runs the unit: places below
- * the next_seq of the lane do not change, and if the row is purged meanwhile,
- * the rewind begins with the next row that is left.  If there is no such row,
- * the unit gets OPERATOR_NO_PLACE and rewinds nothing. */
+ * accepted at since_ms or later, and submits a unit (a job of the writer) that
+ * rewinds the lane to this place.  The place stays correct until the writer
+ * runs the unit: places below the next_seq of the lane do not change, and if
+ * the row is purged meanwhile, the rewind begins with the next row that is
+ * left.  If there is no such row, the unit gets OPERATOR_NO_PLACE and rewinds
+ * nothing, which is not an error. */
 static enum rc
 read_since(struct call *call, struct db *db, struct err *err)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes a message as operators see it, as JSON: its outbox rows, each with its
- * attempts and with a timeline, the steps of the row in the order of their
- * times.
+ * Writes a message as JSON for operators: its outbox rows, each with its
+ * attempts and with a timeline, which lists the steps of the row in the order
+ * of their times.
  */
 #include <inttypes.h>
 #include <stdarg.h>

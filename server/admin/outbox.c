@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Admin routes of the outbox: the list of the outbox rows of messages; one
- * message with its rows (admin_show()); and retry and discard of a message.
+ * Admin routes of the outbox, which has a row for each recipient of a message
+ * or receipt: the list of the rows of messages; one message with its rows
+ * (admin_show()); and retry and discard of a message, which change each of its
+ * rows whose state allows it.
  */
 #include <string.h>
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Pages: the explanations of problems and the front page, as HTML for browsers
- * and as text for all other clients; the formal documents; and the service
- * worker of the chat page.  If the program was built with the chat page, a
- * browser gets that page as the front page.
+ * Pages: the explanations of the problems (the types of error answers) and the
+ * front page, as HTML for browsers and as text for all other clients; the
+ * formal documents (OpenAPI and AsyncAPI); and the service worker of the chat
+ * page.  If the program was built with the chat page, a browser gets the chat
+ * page instead of the front page.
  */
 #include <string.h>
 

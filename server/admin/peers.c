@@ -171,10 +171,10 @@ read_one(struct call *call, struct db *db, struct err *err)
 	return (rc);
 }
 
-/* Makes the state, in the request's memory, of a request about the peer named
- * in the path, and prepares its unit for ${op}.  Does not check that the peer
- * is known.  Returns NULL if the request was wrong or there is no memory; this
- * function has then answered it. */
+/* Makes a struct peer_call, in the request's memory, for the peer named in the
+ * path, and sets its unit of work to ${op}, but does not submit the unit.  Does
+ * not check that the peer is known.  Returns NULL if the request was wrong or
+ * there is no memory; this function has then answered the request. */
 static struct peer_call *
 peer_new(struct http_request *req, void *arg, enum peer_op op)
 {

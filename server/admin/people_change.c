@@ -70,9 +70,10 @@ refuse_unknown(struct change_call *a, const char *name)
 
 /* ---- one-time passwords ---- */
 
-/* Answers with the one-time password, or, if the unit was refused or failed,
- * with the refusal or an error.  No other answer contains the password, which
- * is wiped from memory here.  Thread: sync or writer. */
+/* Called when the unit of work that stores the hash of the one-time password is
+ * finished.  Answers with the password or, if the unit was refused or failed,
+ * with the refusal or an error.  Wipes a->password; only the hash is stored, so
+ * no other answer can contain the password.  Thread: sync or writer. */
 static void
 password_set(struct unit *base)
 {
@@ -116,10 +117,10 @@ make_password(struct pool_job *job)
 
 /* ---- the routes ---- */
 
-/* Finds the user by name (404 if there is none), and hands the unit to the
- * writer.  For a one-time password, hands the call to the argon2 pool instead:
- * make_password() makes and hashes the password, and then hands the unit to the
- * writer. */
+/* Finds the user by name (404 if there is none), and hands the unit of work,
+ * which changes the user, to the writer.  For a one-time password, hands a job
+ * to the argon2 pool instead: make_password() makes and hashes the password,
+ * and then hands the unit to the writer. */
 static enum rc
 find_user(struct call *call, struct db *db, struct err *err)
 {

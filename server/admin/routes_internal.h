@@ -26,8 +26,8 @@
 /* Functions that return false have refused the request and answered it. */
 
 /* Reads the query parameter ${name} ("before" or "after"): the value of "next"
- * in the previous page.  If it is absent, sets *ret to ${otherwise} and returns
- * true.  If it is not a number, answers 400 and returns false. */
+ * in the previous page.  If the parameter is absent, sets *ret to ${otherwise}
+ * and returns true.  If it is not a number, answers 400 and returns false. */
 bool admin_query_cursor(
     struct call *call, const char *name, int64_t otherwise, int64_t *ret);
 
@@ -75,11 +75,11 @@ bool admin_dead_query(struct call *call, struct admin_dead_query *ret);
 
 /* ---- answers (render.c) ---- */
 
-/* End a list: append the member "next" to ${b}, and add a header Link to the
- * answer.  The link points to the next page: the path of this request, with
- * ${cursor} = ${next} and the other query parameters of this request.  If
- * ${next} is 0 or NULL, there is no next page: "next" is null, and there is no
- * header. */
+/* Called behind the array of a list: append the member "next", with the value
+ * ${next}, to ${b}, and add a header Link to the answer.  The link points to
+ * the next page: the path of this request, with the query parameter ${cursor}
+ * set to ${next} and the other query parameters of this request.  If ${next} is
+ * 0 or NULL, there is no next page: "next" is null, and there is no header. */
 void admin_next(
     struct call *call, struct buf *b, const char *cursor, int64_t next);
 void admin_next_text(
@@ -88,9 +88,9 @@ void admin_next_text(
 /* A list, which is answered as {"${name}":[…],"next":…}.  ${cursor} is the name
  * of the query parameter for the next page.  ${rows} appends the objects of a
  * page to ${b}, and sets *ret_next to the value of the cursor for the next
- * page, or to 0 if this is the last.  If ${rows} returns RC_NOT_FOUND, a name
- * is unknown, and ${rows} has answered the request; after any other error it
- * has not. */
+ * page, or to 0 if this is the last.  If ${rows} returns RC_NOT_FOUND, the
+ * sender or destination by which the request filters is unknown, and ${rows}
+ * has answered the request; after any other error it has not. */
 struct admin_list {
 	const char *name, *cursor;
 	enum rc (*rows)(struct call *call, struct db *db, struct buf *b,
@@ -123,8 +123,10 @@ enum rc admin_show(struct db *db, const struct uuid *id, struct buf *b,
  * brace (people.c). */
 void admin_user_members(struct buf *b, const struct inspect_user *u);
 
-/* Returns the statistics of the relay, which the caller frees with mem_free(),
- * or NULL if there is no memory (stats.c).  Without a relay they are all 0. */
+/* Returns the statistics of the relay (the thread that decides when rows of the
+ * outbox are delivered), or NULL if there is no memory.  The caller frees them
+ * with mem_free().  If the program runs no relay, all of them are 0 (stats.c).
+ */
 struct relay_stats *admin_relay(struct admin *admin);
 
 /* Handlers.  The argument is the struct rest. */

@@ -3,8 +3,9 @@
  * The snapshot of statistics for GET /metrics and for the alerts: the gauges of
  * the store, the statistics of the relay, the size of the database's log, and
  * readiness.  Taking it also copies the statistics that are counted outside of
- * this module into struct metrics.  stats_snapshot_metrics_write() appends the
- * metrics of the snapshot and of the alerts that struct metrics does not hold.
+ * this module into struct metrics.  stats_snapshot_metrics_write() appends, to
+ * the text of GET /metrics, the metrics that are not in struct metrics: some
+ * from the snapshot, and those of the alerts.
  */
 #include <stddef.h>
 #include <string.h>
@@ -151,9 +152,10 @@ write_breakers(const struct gauges *g, struct buf *out)
 	}
 }
 
-/* Returns the statistics of a destination from ${r}, the relay's part of the
- * snapshot.  If ${r} does not contain the destination (for example, one without
- * messages), all members of the result but destination_id are 0. */
+/* Returns the statistics of ${destination_id} from ${r}, the relay's part of
+ * the snapshot.  If ${r} does not contain the destination (most destinations
+ * without messages are left out), all members of the result but destination_id
+ * are 0. */
 static struct core_destination
 relay_of(const struct relay_stats *r, int64_t destination_id)
 {

@@ -2,10 +2,11 @@
 /*
  * The REST routes of the chat, one file per resource.  A handler parses its
  * request, and either answers at once, for example with a refusal, or submits a
- * unit of work, a read job, a long-poll or a password job (argon2), which is
- * embedded in the request's memory and runs in another thread.  When this work
- * has ended, it answers the request or submits the next: a log-in needs a read
- * job, then a password job, then a unit.
+ * unit of work (a change, which the writer commits), a read job, a long-poll or
+ * a password job (argon2).  Each of them lies in the request's memory and runs
+ * in another thread.  At its end that thread calls a function of the route,
+ * which answers the request or submits the next step: a log-in needs a read
+ * job, then a password job, then a unit of work.
  */
 #ifndef API_API_H
 #define API_API_H
@@ -32,8 +33,9 @@ struct api_options {
 	struct auth *auth;
 	const char *epoch;
 	/* Points to a flag that another thread sets to true when the epoch of
-	 * the database is no longer ${epoch}; the server then restarts.
-	 * NULL: treated like a flag that stays false. */
+	 * the database (a name that changes when the database may have lost
+	 * commits) is no longer ${epoch}; the server then restarts.  NULL:
+	 * treated like a flag that stays false. */
 	const atomic_bool *epoch_changed;
 	const char *domain;
 	const char *version;
@@ -52,10 +54,10 @@ enum rc api_new(const struct api_options *options, struct api **ret,
 /* Frees ${api}.  No request may enter any more.  NULL is allowed. */
 void api_free(struct api *api);
 
-/* Returns the static table of the routes, for the member list of a struct
- * http_routes; an entry with method NULL ends the table.  The member module of
- * that struct must be the struct api, and the argument of the handlers
- * (http_options.route_arg) must be the struct rest. */
+/* Returns the static table of the routes, for the member `list` of a struct
+ * http_routes; an entry with method NULL ends the table.  The caller must set
+ * the member `module` of that struct to the struct api, and the argument of the
+ * handlers (http_options.route_arg) to the struct rest. */
 const struct http_route *api_routes(void);
 
 #endif

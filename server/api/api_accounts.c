@@ -37,9 +37,9 @@ struct account_call {
 		.min_len = (min), .max_len = (max), .ret = (at)                \
 	}
 
-/* Makes the call of ${req}, which is freed with the request.  Returns NULL if
- * the request has been answered: it has a query parameter, of which these
- * routes take none, or there is no memory. */
+/* Makes the struct account_call of ${req}, which is freed with the request.
+ * Returns NULL if this function has answered the request, because the request
+ * has a query parameter (these routes take none) or there is no memory. */
 static struct account_call *
 account_call_new(struct rest *rest, struct http_request *req)
 {
@@ -110,7 +110,8 @@ password_fits(
 
 /* Returns true if a->name has the form of a new user's name and is not reserved
  * for the operator.  If not, answers the request and returns false.  Does not
- * check whether the name is taken: the unit does (ACCOUNT_ADD). */
+ * check whether the name is taken: the unit of work that adds the user does
+ * (ACCOUNT_ADD). */
 static bool
 name_fits(struct account_call *a)
 {

@@ -198,8 +198,8 @@ list_answer(struct conversations_call *a, struct showing *s)
 	call_json_tagged(&a->call, 200, s->out);
 }
 
-/* Appends one page of the user's conversations to s->out, the one that was
- * created last first; with a->has_after, those after the conversation a->id.
+/* Appends one page of the user's conversations to s->out, the newest first;
+ * with a->has_after, only those that are older than the conversation a->id.
  * RC_OK: this is the last page.  RC_LIMIT: the page is full, and more
  * conversations follow.  RC_NOT_FOUND: the user is not a member of a->id. */
 static enum rc
@@ -263,10 +263,10 @@ read_order(struct conversations_call *a)
 	return (false);
 }
 
-/* Reads the parameter after, in the order by activity a cursor "last_at:id",
- * into a->at and a->id.  If it is absent, the list begins with the conversation
- * that was active last.  Returns false if the request has been answered,
- * because the parameter is not such a cursor. */
+/* For a list in the order by activity: reads the query parameter "after", a
+ * cursor of the form "last_at:id", into a->at and a->id.  If the parameter is
+ * absent, the list begins with the most recently active conversation.  If the
+ * parameter is not such a cursor, answers the request and returns false. */
 static bool
 read_recent_cursor(struct conversations_call *a)
 {

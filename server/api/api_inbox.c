@@ -91,8 +91,9 @@ answer_page(struct poll *poll)
 	jw_int(b, "unread", c->unread);
 	jw_bool(b, "has_more", more);
 	buf_addc(b, '}');
-	/* Write the epoch into the cursor: a bare seq would be accepted in
-	 * every epoch. */
+	/* Write the cursor of the link with the epoch, which changes when the
+	 * database is restored: a cursor that is only a seq would be accepted
+	 * in every epoch, where that seq may be another event. */
 	if (more)
 		call_link_next(call,
 		    "/v1/inbox?after=%s:%" PRId64 "&limit=%" PRId64,

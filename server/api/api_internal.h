@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shared by the files of this module in addition to the kit (rest/): the
- * struct api, rendering, the login throttle, and the handlers.
+ * Shared by the files of this module: the struct api, rendering, the login
+ * throttle, and the handlers.  The directory rest/ has the code that the routes
+ * of all modules share.
  */
 #ifndef API_API_INTERNAL_H
 #define API_API_INTERNAL_H

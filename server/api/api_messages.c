@@ -3,11 +3,12 @@
  * Sending: POST /v1/messages (one message, or an array) and POST
  * /v1/to/{address}.
  *
- * The thread that calls the handler prepares the unit of each message: id,
- * recipient, fingerprint of the content, and the JSON fragment that push copies
- * into events.  After the commit the outbox entry of a new message is rendered
- * from the unit, without a read.  Only the entry of a message that was accepted
- * before is read from the store.
+ * The thread that calls the handler prepares the unit of work of each message:
+ * id, recipient, fingerprint of the content, and the JSON fragment that push
+ * copies into events.  The answer contains the outbox entry of each message.
+ * After the commit the entry of a new message is rendered from the unit,
+ * without a read.  The entry is read from the store only if an earlier request
+ * has sent the same message (same id or key).
  */
 #include <stdio.h>
 #include <string.h>
@@ -192,8 +193,9 @@ add_result(struct buf *b, const struct call *call, struct send_request *item,
 }
 
 /* Answers with the result of each item, in the order of the array.  ${db} may
- * be NULL if no item was replayed.  If an error is returned, the request has
- * not been answered. */
+ * be NULL if no item was replayed, that is, if no item has the id of a message
+ * that was accepted before: only the entry of such a message is read.  If an
+ * error is returned, the request has not been answered. */
 static enum rc
 array_answer(struct array_call *a, struct db *db, struct err *err)
 {
@@ -477,10 +479,10 @@ option_content_type(struct http_request *req)
 	return (s);
 }
 
-/* Reads the options in, deliver_at, expires_in, id and reply_to of POST /v1/to
- * into the draft; an absent option leaves its member unchanged.  If one of them
- * is not valid, or both in and deliver_at are given, answers the request with
- * 400 and returns false. */
+/* Reads the options "in", "deliver_at", "expires_in", "id" and "reply_to" of
+ * POST /v1/to into the draft; an absent option leaves its member unchanged.  If
+ * one of them is not valid, or both "in" and "deliver_at" are given, answers
+ * the request with 400 and returns false. */
 static bool
 text_numbers(struct send_call *s)
 {

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The sender's outbox: the list, one entry with its timeline and a long-poll
- * for its changes, cancel, and retry.
+ * The routes of the outbox, which has an entry for each message that the user
+ * has sent: list the entries; get one entry with its timeline, on request after
+ * waiting for a change of the entry (long-poll); cancel a message; and retry a
+ * message.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -65,9 +67,10 @@ add_step(struct buf *b, const char *state, int64_t at)
 	buf_addc(b, '}');
 }
 
-/* Writes the entry as JSON with one more member, the timeline: the times at
- * which the entry became pending and, as far as it did, sent, acked and read
- * (all_at()), and at which it failed, expired or was canceled. */
+/* Writes the entry as JSON with one more member, "timeline": the time at which
+ * the entry was made (pending) and, for each of the states sent, acked and read
+ * that it has reached (all_at()), the time.  If the entry is failed, expired or
+ * canceled, this state with its time is the last step. */
 static void
 add_with_timeline(struct buf *b, const struct entry_view *e)
 {
@@ -393,10 +396,11 @@ on_row_mid(void *arg, const struct entry_view *e, int64_t mid, struct err *err)
 	return (RC_OK);
 }
 
-/* Reads the sender's entries below a->last_mid, the newest first, and writes
- * those that match the filter to a->out, until the page is full, there are no
- * more, or SCAN_MAX entries have been read.  Sets a->more to true if further
- * entries may follow. */
+/* Reads the sender's entries whose mid (number of the message) is below
+ * a->last_mid, the newest first, and writes those that match the filter to
+ * a->out, until the page is full, there are no more entries, or SCAN_MAX
+ * entries have been read.  Sets a->more to true if further entries may follow.
+ */
 static enum rc
 list_read(struct list_call *a, struct db *db, struct err *err)
 {
@@ -467,8 +471,8 @@ read_list(struct call *call, struct db *db, struct err *err)
 
 /* Reads the parameter state, by which the list is filtered: into a->state a
  * state of an outbox entry, or into a->label one of scheduled, retrying and
- * read.  If it is absent, all entries match; with another value answers the
- * request with 400 and returns false. */
+ * read.  If the parameter is absent, all entries match.  If it has another
+ * value, answers the request with 400 and returns false. */
 static bool
 parse_state(struct list_call *a)
 {

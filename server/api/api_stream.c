@@ -26,10 +26,10 @@
 #include "rest/stream.h"
 #include "store/inbox.h"
 
-/* A piece of the answer that has reached this number of bytes gets no further
- * event; a shorter piece is sent, too, when there are no more events.  With
- * larger pieces more events would wait in memory for a client that does not
- * read. */
+/* The answer is made and sent piece by piece.  A piece that has reached this
+ * number of bytes gets no further event; a shorter piece is sent, too, when
+ * there are no more events.  With larger pieces more events would wait in
+ * memory for a client that does not read. */
 #define PIECE_BYTES 16384
 /* Milliseconds; the same as in the WebSocket's frame reconnect. */
 #define RETRY_MS 2000
@@ -171,9 +171,10 @@ epoch_changed(const struct inbox_stream *s)
 
 /* Sends the last piece of the stream: the events in s->b, and then the event
  * end with ${reason} and ${detail} ("": no detail).  If the epoch of the
- * database has changed, the piece has only the event end with the reason
- * "epoch": the events in s->b may belong to either epoch, and if a query has
- * failed, the change may be the cause. */
+ * database has changed (the database may have lost commits), the piece has only
+ * the event end, with the reason "epoch" instead of ${reason}: the events in
+ * s->b may be of the old epoch or of the new one, and if a query has failed,
+ * the change may be the cause. */
 static void
 give_end(struct inbox_stream *s, const char *reason, const char *detail)
 {
@@ -253,10 +254,11 @@ stream_fini(void *arg)
 }
 
 /* Reads the cursor.  The header Last-Event-ID takes precedence over the
- * parameter after: a client that reconnects as the HTML standard says sends the
- * header together with the URL of its first request.  The ids of events have no
- * epoch, so an epoch in the URL is checked even then.  Returns false if the
- * request has been answered. */
+ * parameter "after": a client that reconnects as the HTML standard says sends
+ * the header together with the URL of its first request.  The ids of events
+ * are only seqs, so an epoch in the URL is checked (later, by the query) also
+ * when the header gives the seq.  Returns false if the request has been
+ * answered, because one of the two is not a cursor. */
 static bool
 parse_cursor(struct inbox_stream *s)
 {

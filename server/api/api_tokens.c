@@ -101,10 +101,11 @@ api_token_delete(struct http_request *req, void *arg)
 	(void)call_submit(&a->call, &a->unit.unit);
 }
 
-/* Sets *ret to the query parameter all; false if the parameter is absent.  If
- * *ret is true, the device that sends the request is to be revoked as well, and
- * not only the user's other devices.  If the parameter is neither "true" nor
- * "false", answers the request with 400 and returns false. */
+/* Sets *ret to the value of the query parameter "all", or to false if it is
+ * absent, and returns true.  If *ret is true, the device that sends the request
+ * is to be revoked as well, and not only the user's other devices.  If the
+ * parameter is neither "true" nor "false", answers the request with 400 and
+ * returns false. */
 static bool
 parse_all(struct call *call, bool *ret)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Cursors of an inbox: reads them from a request, or sets the place where a
- * request without a cursor begins, and checks them against this node's epoch
+ * request without a cursor begins, and checks them against the epoch with which
+ * this node runs (a name that changes when the database may have lost commits)
  * and the counters of the inbox (its head and its oldest event).
  */
 #include <inttypes.h>

@@ -4,8 +4,9 @@
  * first it is the place that the client names with a cursor.  Without a cursor
  * it is the acked position of the client's device, or the place just before the
  * oldest event that is kept, whichever is later.  A stream moves it forward.
- * The check of the cursor refuses a cursor of another epoch, a place beyond the
- * newest event, and a place after which the next event is not kept any more.
+ * The check of the cursor refuses a cursor of another epoch (the epoch changes
+ * when the database may have lost commits), a place beyond the newest event,
+ * and a place after which the next event is not kept any more.
  */
 #ifndef API_INBOX_CURSOR_H
 #define API_INBOX_CURSOR_H
@@ -36,16 +37,18 @@ bool inbox_cursor_parse(struct call *call, const char *what, const char *text,
     struct inbox_cursor *c);
 
 /* Reads into ${c} the counters of the user's inbox, the acked position of the
- * device and the number of the user's unread messages; if the client has named
- * no place, sets ${c}->after as described above.  Then checks the cursor: if it
- * is refused, sets ${c}->refusal and returns RC_OK all the same.  The caller
+ * device and the number of the user's unread messages.  If the client has named
+ * no place, sets ${c}->after to the acked position, or to the place just before
+ * the oldest event that is kept if that is later.  Then checks the cursor: if
+ * it is refused, sets ${c}->refusal and returns RC_OK all the same.  The caller
  * has set ${c}->refusal to REFUSAL_INIT before.  Thread: reader. */
 enum rc inbox_cursor_read(struct call *call, struct db *db,
     struct inbox_cursor *c, struct err *err) MUST_USE;
 
 /* For a later read of events after ${c}->after: reads only the counters of the
- * inbox again, and checks the cursor against them, with the result in
- * ${c}->refusal, like inbox_cursor_read().  Thread: reader. */
+ * inbox again, and checks the cursor against them.  If the cursor is refused,
+ * sets ${c}->refusal and returns RC_OK, like inbox_cursor_read().  Thread:
+ * reader. */
 enum rc inbox_cursor_check(struct call *call, struct db *db,
     struct inbox_cursor *c, struct err *err) MUST_USE;
 

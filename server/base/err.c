@@ -14,9 +14,9 @@
 
 #include "base/utf8.h"
 
-/* If the text was ${cut}, removes an incomplete UTF-8 character at its end;
- * then removes newlines (LF and CR) there.  Writes a NUL at the end, and
- * returns the new length. */
+/* If the text was ${cut}, removes an incomplete UTF-8 character at its end.
+ * Then removes newlines (LF and CR) at the end, also of a text that was not
+ * cut, writes a NUL there, and returns the new length. */
 static size_t
 tidy(char *text, size_t len, bool cut)
 {

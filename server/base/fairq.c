@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See fairq.h.  The lines that are not empty form a list in the order of their
- * turns: the first line hands out its first object and, if it has more, moves
- * to the end of the list.
+ * See fairq.h.  A line is the queue of the owners whose hash selects it.  The
+ * lines that are not empty form a list in the order of their turns: the first
+ * line hands out its first object and then moves to the end of the list, or out
+ * of the list if it is empty.
  */
 #include "base/fairq.h"
 #include "base/lock.h"

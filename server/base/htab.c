@@ -98,8 +98,9 @@ slot_at(const struct htab *t, size_t i)
 	return ((struct slot *)(void *)(t->slots + i * t->stride));
 }
 
-/* Returns the slot that holds ${key}, or the empty slot where it belongs.
- * Invariant 1 ends the loop; cap must not be 0. */
+/* Returns the slot that holds ${key}, or the empty slot where it belongs.  The
+ * loop ends because a third of the slots is empty (invariant 1); cap must not
+ * be 0. */
 static size_t
 probe(const struct htab *t, const void *key, uint64_t hash)
 {
@@ -181,8 +182,9 @@ htab_set(struct htab *t, const void *key, void *value)
 /* Removes the entry in the slot ${hole}, which becomes the hole.  Walks through
  * the later entries of the cluster; each entry that may move is moved into the
  * hole, and its old slot becomes the hole.  The last hole stays empty.  An
- * entry may move only if the hole is its home slot or lies, cyclically, between
- * its home slot and its slot (invariant 2). */
+ * entry may move only if the hole is its home slot (hash mod cap) or lies,
+ * cyclically, between its home slot and its slot: no slot from its home slot to
+ * its slot may be empty (invariant 2). */
 static void
 close_hole(struct htab *t, size_t hole)
 {

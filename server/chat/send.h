@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Sending a message.  One transaction adds the message row, its outbox row and,
- * unless the message is scheduled, the sender's own inbox row; if it can
- * deliver the message at once, also the recipient's inbox row.  A message that
+ * unless the message is scheduled, the sender's own inbox row.  If the
+ * transaction can deliver the message at once, it also adds the recipient's
+ * inbox row; otherwise the relay delivers the message later.  A message that
  * its sender sends again with the same id and content adds nothing and is
  * answered as accepted; any other use of an id that a message has is refused.
  */
@@ -27,10 +28,10 @@ struct send_unit {
 	char to[LIMIT_ADDRESS_LEN + 1];
 	uint8_t fingerprint[STORE_FINGERPRINT_LEN];
 	struct text *message; /* rendered for push; borrowed */
-	/* Borrowed, or NULL.  A new message is refused with this (the quota is
-	 * used up, or the disk is nearly full).  A message that was accepted
-	 * before is answered as accepted even so, because its sender may not
-	 * know that it was accepted. */
+	/* Borrowed.  If not NULL, a new message is refused with this refusal
+	 * (the quota is used up, or the disk is nearly full).  A message that
+	 * was accepted before is answered as accepted even so, because its
+	 * sender may not know that it was accepted. */
 	const struct refusal *refuse_new;
 
 	/* Output, valid when unit.rc is RC_OK. */
@@ -49,8 +50,9 @@ struct send_unit {
 	int64_t expires_at;
 	int max_retries; /* of the server's retry profile */
 
-	/* For the verb only, which sets it: an earlier unit of the batch has
-	 * the same message id, so the verb looks the id up in the store. */
+	/* Set and used by the verb `send` only: an earlier unit of the same
+	 * batch (one transaction) has the same message id, so the verb looks
+	 * the id up in the store, even if the cache takes the id for free. */
 	bool repeated;
 
 	/* The caller's, for its finish function. */
@@ -83,7 +85,7 @@ bool send_unit_ask(struct send_unit *u, int64_t sender_id,
     struct message_draft *draft, const struct addressing *where);
 
 /* The outbox entry of a message that ${u} has just accepted (not of one that
- * was accepted before), as the store has it after that commit.
+ * was accepted before), as the store has it after the commit of ${u}.
  * send_unit_view() fills ${ret} without a read of the store.  The pointers in
  * ${ret} lead into ${u}, its draft and ${ret} itself, so ${ret} must not be
  * copied. */

@@ -32,30 +32,30 @@ struct send_request {
 	bool counted; /* counted in its sender's usage */
 };
 
-/* Makes ${r}->unit, the unit of a message by ${sender_id}: id, recipient,
- * fingerprint, and the part rendered for clients.  The caller has zeroed ${r}
- * and filled in the draft, which has passed model_draft_check().  If the result
- * is not RC_OK, ${refusal} is set and nothing needs to be released; the caller
- * may then drop the request, or set unit.refusal and go on with
- * send_request_admit() and send_request_done(), but must not submit the
- * unit. */
+/* Makes ${r}->unit, the unit of work with which the writer will store a message
+ * by ${sender_id}: sets its message id, recipient and fingerprint, and renders
+ * the part that clients get.  The caller has zeroed ${r} and filled in the
+ * draft, which has passed model_draft_check().  If the result is not RC_OK,
+ * ${refusal} is set and nothing needs to be released; the caller may then drop
+ * the request, or set unit.refusal and go on with send_request_admit() and
+ * send_request_done(), but must not submit the unit. */
 enum rc send_request_prepare(struct send_request *r, struct send_gate *gate,
     int64_t sender_id, struct refusal *refusal) MUST_USE;
 
 /* Adds the messages of the ${n} >= 1 requests at ${list}, all of one sender, to
  * the sender's usage of today: all or none.  If that would exceed the quota, or
  * the disk is nearly full, fills ${no_room} with the reason, and the unit of
- * each request will refuse its message with it, unless that message was
- * accepted before.  The units keep the pointer ${no_room} until they are
+ * each request will refuse its message for that reason, unless that message
+ * was accepted before.  The units keep the pointer ${no_room} until they are
  * finished. */
 void send_request_admit(
     struct send_request *list, size_t n, struct refusal *no_room);
 
 /* Must be called once, when the unit is finished or was not accepted by the
  * writer; in the second case the caller sets unit.unit.rc or unit.refusal
- * first.  Releases the rendered part.  Subtracts the message from the sender's
- * usage if send_request_admit() has added it, unless the message has just been
- * accepted. */
+ * first.  Releases the rendered part.  If send_request_admit() has added the
+ * message to the sender's usage, subtracts it again, unless the unit has
+ * accepted it as a new message. */
 void send_request_done(struct send_request *r);
 
 /* Returns true if the message was accepted before, so that its entry must be

@@ -76,8 +76,9 @@ may_meet(struct txn_env *env, struct send_unit *u)
 	return (false);
 }
 
-/* Sets *ret_ok to whether a message to ${u}->to, a user of another server who
- * has no row here, is accepted; if it is not, sets ${u}->refusal, too.  If the
+/* Sets *ret_ok to whether the limits allow a message to ${u}->to, a user of
+ * another server who has no row here: has_room(), and, if that server has no
+ * row either, may_meet().  If they do not, also sets ${u}->refusal.  If the
  * result is not RC_OK, *ret_ok is unchanged. */
 static enum rc
 accept_stranger(

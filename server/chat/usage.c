@@ -130,9 +130,10 @@ is_due(const struct usage *u, const struct user *user, int64_t now_ms)
 
 /* Makes a job that adds up the messages of ${user} in the store that were
  * created on ${user}->day and before now; NULL: no memory.  A message that
- * usage_take() counts after this is created later, so the job does not count it
- * a second time.  A message that usage_take() has counted before, but that the
- * writer creates after now, is missing from the numbers until the next read. */
+ * usage_take() counts after this call is created later, so the job does not
+ * count it a second time.  A message that usage_take() has counted before this
+ * call, but that the writer creates after now, is missing from the numbers
+ * until the next read. */
 static struct reading *
 reading_new(struct usage *u, const struct user *user)
 {
@@ -176,8 +177,9 @@ start_reading(struct usage *u, struct user *user, int64_t now_ms)
 /* ---- taking ---- */
 
 /* Returns the entry of ${user_id} in the table; NULL: no memory.  Adds the
- * entry if it is missing, after emptying a full table (USERS_MAX), and sets its
- * numbers to 0 if they are not of ${day}.  The lock is held. */
+ * entry if it is missing, after emptying a full table (USERS_MAX users) if no
+ * reader job is running.  Sets the numbers of the entry to 0 if they are not of
+ * ${day}.  The lock is held. */
 static struct user *
 user_get(struct usage *u, int64_t user_id, int64_t day)
 {

@@ -41,8 +41,8 @@ struct usage_amount {
 	int64_t messages, bytes;
 };
 
-/* Makes an empty usage.  ${options} is copied; the objects that it points to
- * are kept.  Returns NULL if there is no memory. */
+/* Returns a usage without users, NULL if there is no memory.  ${options} is
+ * copied; the objects that it points to must outlive the usage. */
 struct usage *usage_new(const struct usage_options *options);
 
 /* Frees ${u}.  No reader job may be running.  NULL is allowed. */

@@ -12,9 +12,9 @@
 #include "txn/verb.h"
 
 /* A walk over a range of an inbox, and its result: the list (first,
- * next_walked) of the conversations that have messages of others in the range.
- * The members walk_* of each describe the last of these messages.  The result
- * is valid until the next walk begins. */
+ * next_walked) of the conversations in which other users sent messages of the
+ * range.  The members walk_* of a conversation describe the last one of these
+ * messages in it.  The result is valid until the next walk begins. */
 struct watermark_walk {
 	struct tx *tx;
 	bool settle; /* move the outbox rows of these messages to acked */
@@ -33,17 +33,17 @@ enum rc watermark_walk(struct watermark_walk *walk, struct cached_user *user,
  * conversation up to which this batch may still walk, and subtracts the number
  * of seqs up to it from what is left to the batch (WALK_ROWS at its start).
  * Returns ${upto} if the range is empty, and ${after} if nothing is left.  If
- * the result is less than ${upto}, the caller requeues its unit for the
- * rest. */
+ * the result is less than ${upto}, the caller requeues its unit of work, so
+ * that a later batch walks over the rest. */
 int64_t watermark_reach(struct txn_env *env, int64_t after, int64_t upto);
 
 /* Advances the ack watermark of the device to ${upto}, never lowers it, and
  * sets *ret_acked to the watermark after that.  The caller has checked that
- * ${upto} is not beyond the head of the inbox.  If no device of the user had
- * acked up to ${upto}, also moves the outbox rows of the messages that are
- * acked now to acked, and adds one "delivered" receipt for each conversation
- * whose watermark of this user advances, to the sender of the last of these
- * messages. */
+ * ${upto} is not beyond the head of the inbox.  The messages up to ${upto} that
+ * no device of the user had acked before are newly acked: the outbox row of
+ * each gets the state acked.  In each conversation in which the watermark of
+ * this user advances, the sender of the last newly acked message gets one
+ * "delivered" receipt. */
 enum rc watermark_ack(struct tx *tx, struct cached_user *user,
     int64_t device_id, int64_t upto, int64_t *ret_acked,
     struct err *err) MUST_USE;

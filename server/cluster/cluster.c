@@ -2,10 +2,12 @@
 /*
  * The cluster thread.  See cluster.h for what it promises.
  *
- * If the note of an event, an ack or a revoked token is lost, a connected user
- * misses it only until the next recheck.  Reasons: a session reads the database
- * after push has registered it; the list that the recheck gets from push has
- * every registered session; and the recheck reads all that is committed.
+ * If the note (NOTIFY) of an event, an ack or a revoked token is lost, a
+ * connected user misses that event, ack or revocation only until the next
+ * recheck, in which this node reads the database.  Reasons: a session reads the
+ * database after push has registered the session; the list that the recheck
+ * gets from push has every registered session; and the recheck reads all that
+ * is committed.
  */
 #include <poll.h>
 #include <stdint.h>
@@ -220,10 +222,12 @@ recheck(struct cluster *c, int64_t now, struct err *err)
 
 /* ---- the thread ---- */
 
-/* Called when a turn of the thread has failed: the connection counts as lost,
- * and the node becomes NODE_AWAY.  Notes of other nodes may be lost, so a
- * recheck follows.  This node gives up the upkeep at once; another node takes
- * it over only when this node has been silent for cluster_dead_ms. */
+/* Called when a turn of the thread (one pass of its loop) has failed: the
+ * connection counts as lost, and the node becomes NODE_AWAY.  Notes of other
+ * nodes may be lost, so a recheck follows when the connection is back.  This
+ * node gives up the upkeep (cluster_first()) at once; another node takes the
+ * upkeep over only when this node's heartbeat has been silent for
+ * cluster_dead_ms. */
 static void
 note_lost(struct cluster *c, const struct err *err)
 {
@@ -249,9 +253,10 @@ note_alive(struct cluster *c)
 		    (long long)c->node.node_id);
 }
 
-/* Called when the epoch has changed: the node becomes NODE_STALE, and no
- * transaction of this process can begin after that; those that have begun go
- * on.  Notifies the other nodes, and calls options.epoch_changed(). */
+/* Called when the epoch has changed (the database may lack commits that clients
+ * have seen): the node becomes NODE_STALE, and no transaction of this process
+ * can begin after that; those that have begun go on.  Notifies the other nodes,
+ * and calls options.epoch_changed(), which makes main stop the server. */
 static void
 end_epoch(struct cluster *c)
 {
@@ -319,7 +324,8 @@ heartbeat(struct cluster *c, int64_t now, struct err *err)
 }
 
 /* Connects and listens again.  A heartbeat is due at once, because the new
- * connection may lead to a server of another lineage. */
+ * connection may lead to a database server of another lineage, such as a
+ * standby that was promoted. */
 static enum rc
 reconnect(struct cluster *c, struct err *err)
 {
@@ -351,8 +357,8 @@ turn(struct cluster *c)
 		rc = send_out(c, now, &err);
 	if (rc == RC_OK)
 		rc = recheck(c, now, &err);
-	/* Notifications may have arrived with the answers to these statements;
-	 * poll() would not report them. */
+	/* Notifications that arrived with the answers to the statements of this
+	 * turn are in memory already, so poll() would not report them. */
 	if (rc == RC_OK)
 		rc = db_notification_poll(c->db, on_note, c, &err);
 	if (rc == RC_OK)

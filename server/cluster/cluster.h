@@ -4,9 +4,10 @@
  *
  * One thread with a connection of its own sends the effects of this node's
  * commits to the other nodes (NOTIFY, coalesced), receives theirs (LISTEN),
- * writes this node's heartbeat, and ends the leases of nodes whose heartbeat is
- * silent.  A note is the payload of a NOTIFY. cluster/node_state.h draws the
- * life of a node, cluster/peer_state.h what another node sees of it.
+ * writes this node's heartbeat, and ends the leases (of delivery queues) of
+ * nodes whose heartbeat is silent.  A note is the payload of a NOTIFY.
+ * cluster/node_state.h draws the life of a node, cluster/peer_state.h what
+ * another node sees of it.
  *
  * Promise: a note is only a hint.  Changes whose note is lost are found in the
  * database, with one exception: WebSocket sessions then do not learn which
@@ -22,13 +23,14 @@
  * Changes of destinations and peers are found without notes by the modules that
  * read them regularly.
  *
- * Each heartbeat checks whether the database is still on the lineage that this
- * node serves (cluster/lineage.h).  The node's connections begin transactions
- * only on the lineage that was checked last.  So a node reads and writes
- * nothing on another lineage before it knows whether the epoch is still the
- * same.  If another node changes the epoch on a lineage that this node has
- * checked already, this node goes on until the note of that node arrives, or
- * until its own next heartbeat.
+ * Each heartbeat checks whether the database is still on the lineage (server,
+ * database and timeline) that this node serves (cluster/lineage.h).  The node's
+ * connections begin transactions only on the lineage that was checked last.  So
+ * a node reads and writes nothing on another lineage before it knows whether
+ * the epoch is still the same (a new epoch means that the database may lack
+ * commits that clients have seen).  If another node changes the epoch on a
+ * lineage that this node has checked already, this node goes on until the note
+ * of that node arrives, or until its own next heartbeat.
  */
 #ifndef CLUSTER_CLUSTER_H
 #define CLUSTER_CLUSTER_H
@@ -43,9 +45,10 @@
 #include "txn/publisher.h"
 
 /* Time in ms for which the row of a node is kept at least, after the node has
- * left or was marked dead.  At its next clean-up (cluster_tidy_ms) the first
- * node deletes the row if the node holds no lease, and adds the totals of the
- * deleted node to row 0 of outbox_totals. */
+ * left or was marked dead.  After that, the node that does the upkeep
+ * (cluster_first()) deletes the row at its next clean-up (every
+ * cluster_tidy_ms), unless the node of the row still holds a lease, and adds
+ * the totals of that node to row 0 of outbox_totals. */
 #define CLUSTER_FORGET_MS 3600000
 /* Times in ms of the leaky bucket that limits how often notes are sent: on
  * average once in CLUSTER_GATHER_MS, and in a burst about CLUSTER_BURST_MS /
@@ -71,8 +74,9 @@ struct cluster_options {
 	struct lineage_node node;
 	/* Borrowed variable with the id of the lineage on which the connections
 	 * of this process may begin transactions (db_options.lineage).  The
-	 * cluster thread sets it after each heartbeat, and to
-	 * DB_LINEAGE_NOWHERE when the epoch has changed. */
+	 * cluster thread sets it to the lineage that each heartbeat has found,
+	 * and to DB_LINEAGE_NOWHERE (none may begin) when the epoch has
+	 * changed. */
 	atomic_int_fast64_t *lineage;
 
 	/* An operator has changed destinations on another node.  Thread:
@@ -94,8 +98,8 @@ struct cluster;
 
 /* Creates a cluster, opens its connection, listens, and notifies the other
  * nodes that this one has started.  Starts no thread.  ${options} is copied;
- * the objects that it points to are kept.  After a failure nothing is left
- * open, and *ret is not set. */
+ * the objects that it points to must outlive the cluster.  After a failure
+ * nothing is left open, and *ret is not set. */
 enum rc cluster_new(const struct cluster_options *options, struct cluster **ret,
     struct err *err) MUST_USE;
 
@@ -111,9 +115,9 @@ void cluster_stop(struct cluster *c);
 /* Frees ${c}, which was stopped or never started.  NULL is allowed. */
 void cluster_free(struct cluster *c);
 
-/* Returns, by value, a subscriber for the publisher that sends the effects of
- * commits, and changes of destinations, to the other nodes.  ${c} must live as
- * long as the publisher uses it. */
+/* Returns, by value, a subscriber: the publisher calls it with the effects of
+ * each commit, and ${c} then sends these, and changes of destinations, to the
+ * other nodes.  ${c} must live as long as the publisher uses the subscriber. */
 struct subscriber cluster_subscriber(struct cluster *c);
 
 /* Hands ${effects} (copied) to the cluster thread, which sends them to the
@@ -138,25 +142,25 @@ void cluster_send_peer(struct cluster *c, const char *domain);
  * Thread: owner of ${db}. */
 enum rc cluster_notify_all(struct db *db, struct err *err) MUST_USE;
 
-/* Returns true if this node does the upkeep for all nodes: of the nodes alive,
- * it is the one that started first.  False before the first heartbeat, while
- * the database is away, and after the epoch has changed.  When the node that
- * does the upkeep dies, no node does it for about cluster_dead_ms; when that
- * node leaves by itself, for about one heartbeat interval.  Two nodes may do
- * the upkeep for about one heartbeat interval after one of them was held up.
- * Thread: any. */
+/* Returns true if this node does the upkeep (such as the deletion of old rows)
+ * for all nodes: of the nodes alive, it is the one that started first.  Returns
+ * false before the first heartbeat, while the database cannot be reached, and
+ * after the epoch has changed.  When the node that does the upkeep dies, no
+ * node does it for about cluster_dead_ms; when that node leaves by itself, for
+ * about one heartbeat interval.  Two nodes may do the upkeep for about one
+ * heartbeat interval after one of them was held up.  Thread: any. */
 bool cluster_first(const struct cluster *c);
 
 /* Returns the number of nodes that serve the database, this one included, as of
  * this node's last heartbeat: 1 before the first, and at most 65, because
- * further nodes are not counted.  A node that has died counts until it is
- * marked dead.  When a node reports its start, the number is 2 until the next
- * heartbeat, which is then due at once.
+ * further nodes are not counted.  A node that has died counts until its row is
+ * marked as left.  When a node reports its start, the number is set to 2 until
+ * the next heartbeat, which is then due at once.
  * Thread: any. */
 int cluster_nodes(const struct cluster *c);
 
 /* Returns true while the cluster thread's connection to the database counts as
- * lost, which is from a failed turn of the thread until a turn succeeds.
+ * lost: from a failed turn (pass of the thread's loop) until a turn succeeds.
  * Returns false if ${c} is NULL: the database is a file.  Thread: any. */
 bool cluster_away(const struct cluster *c);
 

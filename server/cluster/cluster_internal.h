@@ -44,9 +44,9 @@
 
 /* The payload of NOTIFY must be shorter than 8,000 bytes. */
 #define NOTE_BYTES 7900
-/* The most notes that wait to be sent.  A word for which the last of them has
- * no room is dropped, and then one more note, with the word "*", is sent after
- * the others. */
+/* The most notes that wait to be sent.  A word for which the last of these
+ * NOTES_MAX notes has no room is dropped, and one more note, with the word "*",
+ * is sent after the others, so that the other nodes recheck. */
 #define NOTES_MAX 32
 
 struct notes_out {
@@ -64,10 +64,10 @@ struct notes_out {
 bool notes_out_init(struct notes_out *o);
 void notes_out_fini(struct notes_out *o);
 
-/* Add to ${o} the words for ${effects}, or the one word ${word} (both are
- * copied).  If there is no memory, or no room in the notes, words are lost;
- * when memory is short, words of earlier calls may be lost, too.
- * notes_out_send() then adds a note "*". */
+/* notes_out_effects() adds to ${o} the words for ${effects}, notes_out_word()
+ * the one word ${word}; both copy.  If there is no memory, or no room in the
+ * notes, words are lost; when memory is short, words of earlier calls may be
+ * lost, too.  After a loss notes_out_send() also sends a note "*". */
 void notes_out_effects(struct notes_out *o, const struct effects *effects);
 void notes_out_word(struct notes_out *o, const char *word);
 

@@ -2,10 +2,11 @@
 /*
  * See lineage.h.
  *
- * Why a heartbeat found in the database proves that no earlier commit is
- * missing: a standby has a prefix of its leader's log, without holes.  The
- * heartbeat proves nothing about later commits.  In the mode "sync", each later
- * commit waited until a standby had it before a node published it.
+ * Why a node's last heartbeat, found in the database after a failover, proves
+ * that no earlier commit is missing: a standby has a prefix of its leader's
+ * log, without holes.  The heartbeat proves nothing about later commits.  In
+ * the mode "sync", each later commit waited until a standby had it before a
+ * node published it.
  */
 #include <stdio.h>
 #include <string.h>
@@ -193,11 +194,12 @@ to_record(const struct recorded *recorded, const struct db_lineage *current,
 	return (!is_recorded || *ret != recorded->mode);
 }
 
-/* Handles a heartbeat on the lineage of ${node}: computes its members
- * replicated and waited_heartbeats, and changes the mode in the row "line" if
- * needed.  If commits do not wait for a standby, both members are reset in
- * ${node} at once, even if this transaction fails.  All other changes are made
- * only in ${next}, which replaces ${node} after the commit. */
+/* Handles a heartbeat while the database is still on the lineage of ${node}:
+ * computes the members replicated and waited_heartbeats, and changes the mode
+ * in the row "line" if needed.  If commits do not wait for a standby, both
+ * members are reset in ${node} at once, even if this transaction fails.  All
+ * other changes of members are made only in ${next}, which replaces ${node}
+ * after the commit. */
 static enum rc
 check_same_lineage(struct db *db, struct lineage_node *node,
     const struct db_lineage *current, struct lineage_node *next,
@@ -269,8 +271,9 @@ confirm(struct db *db, const struct lineage_node *node,
 
 /* Handles a heartbeat on another lineage than that of ${node}.  If another node
  * has replaced the epoch already, changes nothing in the database and sets *ret
- * to LINEAGE_EPOCH_CHANGED.  Otherwise ${node} either confirms the epoch
- * (LINEAGE_EPOCH_KEPT) or replaces it by its fresh one
+ * to LINEAGE_EPOCH_CHANGED.  Otherwise, if ${node} confirms that no commit is
+ * missing (confirm()), the epoch stays and the row "line" gets the new lineage
+ * (LINEAGE_EPOCH_KEPT); if not, ${node} replaces the epoch by its fresh one
  * (LINEAGE_EPOCH_CHANGED). */
 static enum rc
 check_other_lineage(struct db *db, const struct lineage_node *node,

@@ -3,11 +3,12 @@
  * The lineage of a multi-writer database (server, database, timeline), and
  * whether clients' cursors are still valid on it.  A server that was promoted,
  * restored or copied continues on another lineage, and may lack commits that
- * clients have seen.  Then the epoch changes, and clients read their inboxes
- * anew.
+ * clients have seen.  Then the epoch changes (a name that is a part of each
+ * cursor), and clients read their inboxes anew.
  *
  * The rows `epoch` and `line` of the table meta hold the epoch, its lineage,
- * and whether all commits that nodes published on it are also on a standby.
+ * and the mode, which says whether all commits that nodes published on that
+ * lineage are also on a standby ("sync" if they are).
  *
  * Promise: on another lineage the epoch stays only if a node that served on the
  * lineage before confirms it.  A node confirms if only the timeline differs and
@@ -20,11 +21,11 @@
  * Each node that served before decides for itself, under the lock of the row: a
  * node that cannot confirm makes another epoch, even if another node has
  * confirmed.  A node that starts on another lineage cannot confirm.  If the
- * mode is "sync" and only the timeline differs, it waits for a node that can,
- * and makes another epoch if none does in time (main/opening.c); otherwise it
- * makes another epoch at once.  A node that starts after an operator has said
- * that commits are missing makes another epoch in any case, even on the same
- * lineage.
+ * mode is "sync" and only the timeline differs, the starting node waits for a
+ * node that can confirm, and makes another epoch if none does in time
+ * (main/opening.c); otherwise the starting node makes another epoch at once.  A
+ * node that starts after an operator has said that commits are missing makes
+ * another epoch in any case, even on the same lineage.
  *
  * The mode is "async" at first.  A node sets it to "sync" in the transaction of
  * a heartbeat whose commit waits for a standby, if that is at least the second
@@ -73,12 +74,14 @@ enum lineage_start {
 };
 
 /* Prepares ${node}, in which the caller has set fresh_epoch, for serving: reads
- * the lineage and the epoch into it, in the caller's transaction.  If the
- * lineage is not the recorded one, sets *ret to LINEAGE_WAIT if ${asked} allows
- * to wait for a node that may confirm the epoch: the caller must then roll
- * back, and may call again in a new transaction.  Otherwise, and always for
- * LINEAGE_START_ROLLBACK, makes the fresh epoch current
- * (LINEAGE_EPOCH_CHANGED). */
+ * the lineage and the epoch into ${node}, in the caller's transaction.  Always
+ * makes the fresh epoch current (LINEAGE_EPOCH_CHANGED) if ${asked} is
+ * LINEAGE_START_ROLLBACK.  Otherwise, if the lineage is the recorded one, sets
+ * *ret to LINEAGE_SAME.  On another lineage, if ${asked} is LINEAGE_START_WAIT
+ * and a node that served before may confirm the epoch (the mode is "sync", and
+ * only the timeline differs), sets *ret to LINEAGE_WAIT: the caller must then
+ * roll back, and may call again in a new transaction.  In all other cases makes
+ * the fresh epoch current, too. */
 enum rc lineage_begin(struct db *db, struct lineage_node *node,
     enum lineage_start asked, int64_t now_ms, enum lineage_decision *ret,
     struct err *err) MUST_USE;

@@ -52,10 +52,10 @@ enum rc node_forget_left(
     struct db *db, int64_t before_ms, size_t *ret_n, struct err *err) MUST_USE;
 
 /* Makes the leases of the node named ${owner} run out at ${now_ms} (wall time),
- * so that the relays of other nodes reclaim the lanes.  Leaves out a lease
- * whose conversation another transaction has locked.  *ret_left, valid after
- * RC_OK: the number of leases of the node that have not run out.  Call it
- * outside a transaction. */
+ * so that the relays of other nodes reclaim the lanes (the leased delivery
+ * queues).  Leaves out a lease whose conversation another transaction has
+ * locked.  *ret_left, valid after RC_OK: the number of leases of the node that
+ * have not run out.  Call this function outside a transaction. */
 enum rc node_end_leases(struct db *db, const char *owner, int64_t now_ms,
     int64_t *ret_left, struct err *err) MUST_USE;
 

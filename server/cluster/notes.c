@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Writes and parses notes.  A note is a hint that something has happened, and
- * may be lost.  It has no message: the node that receives it reads messages
- * from the database.
+ * may be lost.  A note contains no chat messages: the node that receives the
+ * note reads them from the database.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,9 +5,10 @@
  * A peer is dead when its heartbeat has not changed for cluster_dead_ms by this
  * node's monotonic clock, without the time in which this node could not look.
  * The time in the heartbeat is not compared with any clock, so the clocks of
- * nodes may differ in this check.  A node that was only held up finds the
- * tokens of those leases changed that other nodes have reclaimed (the fence),
- * and is alive again with its next heartbeat.
+ * nodes may differ in this check.  A node that was only held up is alive again
+ * with its next heartbeat.  If other nodes have reclaimed some of its leases
+ * meanwhile, the tokens of these leases have changed, so the results that the
+ * node still writes with the old tokens are ignored (the fence).
  */
 #include <string.h>
 
@@ -103,9 +104,9 @@ mark_dead(struct cluster *c, struct peer *peer, struct err *err)
 		peer->dead_ms = mono;
 	}
 	rc = node_end_leases(c->db, peer->name, now, &left, err);
-	/* After try_leases_ms(), give up the leases that are left: the peer has
-	 * renewed or taken them since it became PEER_DEAD, so its relay still
-	 * runs.  They run out by themselves if it does not renew them. */
+	/* After try_leases_ms(), do not try to end the leases that are left:
+	 * the peer has renewed or taken them since it became PEER_DEAD, so its
+	 * relay still runs.  They run out unless the peer renews them. */
 	if (rc != RC_OK ||
 	    (left != 0 && mono - peer->dead_ms < try_leases_ms(c)))
 		return (rc);
@@ -152,7 +153,7 @@ elect_first(struct cluster *c)
 }
 
 /* Deletes the rows of nodes that left more than CLUSTER_FORGET_MS ago and hold
- * no lease.  Does so only on the first node, every cluster_tidy_ms. */
+ * no lease.  Does so every cluster_tidy_ms, and only if ${c}->first. */
 static enum rc
 forget_left(struct cluster *c, int64_t now, struct err *err)
 {

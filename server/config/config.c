@@ -121,9 +121,9 @@ refuse_second(struct err *err, const char *name)
 
 /* Stores in ${p} the text of the value (borrowed from argv, not parsed yet) of
  * the flag at argv[*at].  A setting of type BOOL never takes the next argument:
- * --NAME is "true", --no-NAME is "false".  If the value of another flag is the
- * next argument, moves *at to it.  RC_INVALID: the flag is unknown, has no
- * value, or is given twice. */
+ * --NAME is "true", --no-NAME is "false".  Any other flag without "=" has its
+ * value in the next argument; *at is then moved to that argument.  RC_INVALID:
+ * the flag is unknown, has no value, or is given twice. */
 static enum rc
 note_flag(struct parsing *p, int argc, char **argv, int *at, struct err *err)
 {

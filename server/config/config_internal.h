@@ -133,12 +133,13 @@ enum rc config_warn_wide(const char *name, const struct config_cidrs *networks,
 
 /* Reads the file ${path} and calls ${each} for each "name = value" (or "name:
  * value") with its line number.  Stops at the first error of ${each} and
- * returns it.  Returns RC_INVALID if the file is not a regular one, is larger
- * than 1 MiB, or has a section, a line of more than CONFIG_LINE_LEN bytes that
- * is not a comment, or another line that is not empty, a comment or
- * "name = value"; ${each} is called for the lines after the latter, too.  If
- * the file cannot be opened, returns rc_of_opening() of the errno; if it cannot
- * be read to its end, RC_IO or RC_NO_MEMORY. */
+ * returns it.  Returns RC_INVALID without reading on if the file is not a
+ * regular one, is larger than 1 MiB, or has a section or a line of more than
+ * CONFIG_LINE_LEN bytes that is not a comment.  Any other line that is not
+ * empty, a comment or "name = value" also makes the result RC_INVALID, but the
+ * lines after it are read, and ${each} is called for them.  If the file cannot
+ * be opened, returns rc_of_opening() of the errno; if it cannot be read to its
+ * end, RC_IO or RC_NO_MEMORY. */
 enum rc config_file_read(const char *path,
     enum rc (*each)(void *arg, const char *name, const char *value, int line,
 	struct err *err),

@@ -130,11 +130,12 @@ config_names_write(enum config_type type, const void *member, struct buf *out)
 /* ---- rules ---- */
 
 /* Sets an empty federation_url to https://DOMAIN, which is public; checks any
- * other.  Other servers accept a public URL only (domain_url_public()), unless
- * they have pinned this server's URL, as in tests and closed networks.  So a
- * URL that is not public is allowed in two cases: it is http (which the parser
- * of URLs has accepted for loopback only), or this server has pinned peers
- * itself (federation_peer).  In all other cases, returns RC_INVALID. */
+ * other.  Other servers accept a public URL only (https on port 443 of DOMAIN
+ * or of a name below it, domain_url_public()), unless they have pinned this
+ * server's URL, as in tests and closed networks.  So a URL that is not public
+ * is allowed in two cases: it is http (which the parser of URLs has accepted
+ * for loopback only), or this server has pinned peers itself (federation_peer).
+ * In all other cases, returns RC_INVALID. */
 static enum rc
 check_url(struct config *config, struct err *err)
 {

@@ -86,8 +86,8 @@ next_line(char *text, int size, void *stream)
 			    r->path, r->line, size - 2);
 			return (NULL);
 		}
-		/* Newer versions of inih read on after a line without an end,
-		 * and would take the next line for a part of this one. */
+		/* End the comment that was cut: newer versions of inih would
+		 * take the next line for a part of a line without a newline. */
 		text[n - 1] = '\n';
 	}
 	blanks = strspn(text, " \t");
@@ -112,8 +112,8 @@ take_line(void *user, const char *section, const char *name, const char *value)
 
 /* Opens ${path} as *ret, which the caller closes.  Returns RC_INVALID for a
  * file of more than CONFIG_FILE_MAX bytes, which was probably named by mistake,
- * and for a path that is not a regular file; other errors as
- * config_file_read(). */
+ * and for a path that is not a regular file; if the file cannot be opened,
+ * rc_of_opening() of the errno, or RC_NO_MEMORY. */
 static enum rc
 open_settings(const char *path, FILE **ret, struct err *err)
 {

@@ -18,8 +18,9 @@
  * open.  Thread: any. */
 enum rc regular_file_open(const char *path, int *ret, struct err *err) MUST_USE;
 
-/* Checks, without opening ${path}, that it is a regular file.  Errors: as
- * regular_file_open(), but RC_OK if there is no such file. */
+/* Checks, without opening ${path}, that it is a regular file.  Returns RC_OK
+ * also if there is no such file, RC_INVALID if ${path} is something else, and
+ * rc_of_opening() of the errno if stat() fails for another reason. */
 enum rc regular_file_check(const char *path, struct err *err) MUST_USE;
 
 #endif

@@ -318,7 +318,8 @@ config_write(const struct config *config, struct buf *out)
 		add_setting(&config_rows[i], config, out);
 		add_source(&source, config, i);
 		/* Put the source, which is a comment, on a line of its own if
-		 * inih could not read the setting and the source in one line.
+		 * one line with the setting and the source would be longer
+		 * than inih reads (CONFIG_LINE_LEN).
 		 * (A value that a file cannot have counts with both of its
 		 * lines.) */
 		buf_adds(

@@ -12,11 +12,11 @@
  *
  * The check distinguishes the two modes with two connections.  In session mode
  * each connection reports the same server process every time, and never the
- * process of the other.  An idle pool in transaction mode gives the same
- * process to both connections, one after the other.  In a busy pool the
- * processes change: the open transaction on the first connection keeps its
- * process away from the second one's query, and its end returns the process to
- * the pool before the next round.
+ * process of the other connection.  An idle pool in transaction mode gives the
+ * same process to both connections, one after the other.  In a busy pool the
+ * process of a connection changes: each round opens a transaction on the first
+ * connection, so that the second connection must get another process, and then
+ * ends the transaction, which returns the first process to the pool.
  */
 #include "db/db_postgres_internal.h"
 
@@ -26,9 +26,10 @@
 /* The server process that serves the connection at this moment. */
 static const char process_sql[] = "SELECT pg_backend_pid()";
 
-/* Queries the server process that serves ${p} now.  *was is the process of the
- * query before (0: none yet) and is updated; *ret_moved is set to true if the
- * process has changed, and else stays as it is. */
+/* Queries the server process that serves ${p} now.  *was is the process that
+ * the previous call for ${p} has found (0: none yet), and is updated.
+ * *ret_moved is set to true if the process has changed, and else stays as it
+ * is. */
 static enum rc
 check_moved(
     struct db_postgres *p, int64_t *was, bool *ret_moved, struct err *err)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Sends statements to PostgreSQL and waits for their results, at most as long
- * as the connection's patience_ms; maps PostgreSQL's errors to result codes.
+ * as the connection's patience_ms (then the connection is closed: RC_AWAY);
+ * maps PostgreSQL's errors to result codes.
  */
 #include <poll.h>
 #include <stdlib.h>
@@ -61,9 +62,9 @@ line(const char *s)
 	return ((int)strcspn(s, "\n"));
 }
 
-/* Returns whether ${what} is the name of a statement that does not wait for
- * locks (NOWAIT).  Names are compared as pointers: ${what} must be the one in
- * the schema. */
+/* Returns whether ${what} is the name of a statement of the schema whose
+ * locking clause has NOWAIT, so that the statement does not wait for locks.
+ * Compares pointers, not strings: a copy of a name counts as unknown. */
 static bool
 never_waits(const struct db_postgres *p, const char *what)
 {
@@ -91,11 +92,11 @@ fail_result(struct db_postgres *p, const PGresult *result, const char *what,
 	if (text == NULL)
 		text = PQerrorMessage(p->conn);
 	rc = rc_of(state);
-	/* A transaction that is repeated at once may succeed after a deadlock
-	 * (class 40); after RC_EXISTS, because it may find the row that another
-	 * transaction has just inserted; and after 55P03 of a NOWAIT, because
-	 * it may find the locked row free.  Any other 55P03 is the end of a
-	 * wait for a lock. */
+	/* The transaction may succeed if it is repeated at once (retryable)
+	 * after a deadlock (class 40); after RC_EXISTS, because it may then
+	 * find the row that another transaction has just inserted; and after
+	 * 55P03 of a NOWAIT, because the row may then not be locked.  Any other
+	 * 55P03 means that a wait for a lock has timed out. */
 	p->db.lock_timed_out =
 	    strcmp(state, "55P03") == 0 && !never_waits(p, what);
 	p->retryable = strncmp(state, "40", 2) == 0 || rc == RC_EXISTS ||

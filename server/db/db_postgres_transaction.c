@@ -135,9 +135,10 @@ db_postgres_commit(struct db *db, struct err *err)
 			: RC_OK);
 }
 
-/* As db_postgres_commit(); *ret_owed is always false.  PostgreSQL needs no
- * early commit: it syncs during COMMIT, with one sync for all transactions that
- * commit at that time. */
+/* As db_postgres_commit(): after RC_OK the commit is durable, so *ret_owed (the
+ * commit still needs db_sync()) is always false.  PostgreSQL itself serves all
+ * transactions that commit at the same time with one sync, so a commit before
+ * its sync would gain nothing. */
 enum rc
 db_postgres_commit_early(struct db *db, bool *ret_owed, struct err *err)
 {

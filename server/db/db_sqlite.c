@@ -7,8 +7,9 @@
  * read-only and never checkpoint; each connection prepares each statement once,
  * at its first use.
  *
- * Relies on: one thread for each connection (only db_sync() may come from
- * another); the lock file that keeps a second server away (main/).
+ * Relies on: each connection is used by one thread (only db_sync() may be
+ * called in another thread); a lock file, which main/ holds, keeps a second
+ * server process away from the database.
  */
 #include <errno.h>
 #include <sqlite3.h>
@@ -97,9 +98,9 @@ db_sqlite_fail(struct db_sqlite *s, int code, const char *what, struct err *err)
 	rc = rc_of(ext, sys);
 	if (rc == RC_OK)
 		rc = RC_INTERNAL;
-	/* A copy may be on another disk than the database, so the advice of
-	 * DB_SQLITE_CURE, to free room on the disk of the database, would be
-	 * wrong for it. */
+	/* A DB_COPIER writes a backup copy, which may be on another disk than
+	 * the database.  Its errors therefore do not get the advice of
+	 * DB_SQLITE_CURE, to free room on the disk of the database. */
 	full = rc == RC_FULL && s->db.mode != DB_COPIER;
 	/* An operator needs to read "No space left on device". */
 	if (sys != 0)
@@ -407,8 +408,8 @@ sqlite_begin(struct db *db, struct err *err)
 
 	/* An earlier rollback failed for lack of memory, so its transaction is
 	 * still open.  The caller of that rollback knows that the transaction
-	 * failed, so the rollback is repeated here, and this BEGIN fails only
-	 * if the rollback fails again. */
+	 * failed, so the rollback is repeated here without an error.  If the
+	 * rollback fails again, this BEGIN fails. */
 	if (s->rollback_owed) {
 		sqlite_rollback(db);
 		if (s->rollback_owed)
@@ -445,9 +446,9 @@ sqlite_commit(struct db *db, struct err *err)
 	if ((rc = db_sqlite_grow_index(s, err)) != RC_OK)
 		return (rc);
 	rc = step_plain(s, DB_SQLITE_COMMIT, err);
-	/* A COMMIT that fails with SQLITE_IOERR is not reported as a full disk:
-	 * the system error may be an older one, and frames may already be in
-	 * the log. */
+	/* A COMMIT that fails with SQLITE_IOERR is reported as RC_IO, never as
+	 * a full disk: the system error may be an older one, and frames may
+	 * already be in the log. */
 	ext = sqlite3_extended_errcode(s->handle);
 	if (rc == RC_FULL && (ext & 0xff) == SQLITE_IOERR)
 		return (err_set(err, RC_IO, "COMMIT: %s (SQLite %d)",

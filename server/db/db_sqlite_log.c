@@ -43,8 +43,9 @@ db_sqlite_grow_index(struct db_sqlite *s, struct err *err)
 	    code));
 }
 
-/* The error state of the connection (sqlite3_errmsg()) is not used: its owner
- * may be working with the connection in another thread. */
+/* db_sqlite_sync() does not use the error state of the connection
+ * (sqlite3_errmsg()), because the connection's owner may be using the
+ * connection in another thread at the same time. */
 enum rc
 db_sqlite_sync(struct db *db, struct err *err)
 {

@@ -2,9 +2,9 @@
 /*
  * Opening an SQLite database: every setting of a connection is here.
  *
- * Promises: the writer's settings that the driver relies on (WAL,
- * synchronous=FULL) are read back, and opening fails if they are not in effect;
- * a file of another program is refused and not changed.
+ * Promises: the writer's settings that the driver relies on (WAL and, except
+ * with DB_SYNC_NORMAL, synchronous=FULL) are read back, and opening fails if
+ * they are not in effect; a file of another program is refused and not changed.
  */
 #include <errno.h>
 #include <pthread.h>

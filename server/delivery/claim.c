@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The batch verb `claim`.
+ * The batch verb `claim`: fills a parcel (the items of one request to another
+ * server) with rows of lanes (a lane is the queue of the outbox rows of one
+ * conversation to one recipient).
  *
- * The rows of a lane are taken from its cursor on, as long as they are due and
- * the parcel has room.  Rows that have expired, have used up their retries or
- * have lost their lease too often become dead letters.  If a claim finds no row
- * of a lane that is due, the cursor moves behind these dead letters, to the row
- * that has to wait, if there is one; the lane gets the due time of that row.
+ * The rows of a lane are taken from its cursor (next_seq) on, as long as they
+ * are due and the parcel has room.  Rows that have expired, have used up their
+ * retries or have lost their lease too often become dead letters.  If a claim
+ * takes no row of a lane, the cursor moves behind these dead letters, to the
+ * row that has to wait, if there is one; the lane gets the due time of that
+ * row.
  * From a lane that an operator has rewound, claims first take the rows below
  * the cursor that are to be offered again.
  *
@@ -172,7 +175,8 @@ enum verdict { TAKE, OUT, STOP };
 /* Decides whether ${row} is sent now.  First makes the row pending again if its
  * promised answer is late (take_back()); makes it a dead letter if the verdict
  * is OUT.  If the verdict is STOP, *ret_due is the wall time, in milliseconds,
- * at which the lane is due (0: now), and ${t}->next may be set. */
+ * at which the lane is due (0: now), and ${t}->next is set if the next parcel
+ * must begin with this lane. */
 static enum rc
 judge(struct taking *t, struct store_row *row, enum verdict *ret,
     int64_t *ret_due, struct err *err)
@@ -233,9 +237,10 @@ lease(struct taking *t)
 		p->items[i].lane_token = l->lease_token;
 }
 
-/* Adds to the parcel the sent and acked rows from replay_seq up to the cursor,
- * as far as the parcel has room: they are offered again because an operator has
- * rewound the lane.  If there are none, ends the replay (replay_seq is 0). */
+/* Adds to the parcel the lane's rows in the state sent or acked, from
+ * replay_seq up to and without the cursor (next_seq), as far as the parcel has
+ * room: these rows are offered again because an operator has rewound the lane.
+ * If there are no such rows, ends the replay (sets replay_seq to 0). */
 static enum rc
 take_replay(struct taking *t, struct err *err)
 {
@@ -280,8 +285,8 @@ take_rows(struct taking *t, struct err *err)
 			rc = put_item(t, &rows[i], false, err);
 		if (rows[i].rescue_count >= CLAIM_ALONE_AFTER)
 			t->full = true;
-		/* A row that was refused before may be refused again; then the
-		 * rows behind it would be sent in vain.  So this parcel gets no
+		/* A row that has been retried may fail again; then the rows
+		 * behind it would be sent in vain.  So this parcel gets no
 		 * further row of the lane. */
 		if (rows[i].retry_count > 0)
 			break;
@@ -307,9 +312,11 @@ take_rows(struct taking *t, struct err *err)
 }
 
 /* Claims one lane: adds its rows to the parcel, and leases the lane if it has
- * added any.  *ret_full: the parcel gets no further item.  *ret_next: nothing
- * was taken, because the first row needs a parcel of its own; *ret_full is then
- * true, too.  Does nothing if another node has claimed the lane meanwhile. */
+ * added any.  *ret_full: the parcel gets no further item.  *ret_next: no row of
+ * the lane was taken, because the first one needs a parcel of its own and this
+ * parcel has items of other lanes, so the next parcel begins with this lane;
+ * *ret_full is then true, too.  Does nothing if another node has claimed the
+ * lane meanwhile. */
 static enum rc
 claim_lane(struct tx *tx, struct claim_unit *u, int64_t lane_id, bool *ret_full,
     bool *ret_next, struct err *err)
@@ -357,8 +364,8 @@ priority_at(int asked, int i)
 }
 
 /* Claims the next lanes of ${pass}, until the parcel is full (*ret_full) or the
- * pass ends, but at most STORE_LANES lanes.  Moves ${pass} behind these lanes;
- * all zero: the pass has ended. */
+ * pass ends, but at most STORE_LANES lanes.  Moves ${pass} behind these lanes,
+ * or sets it to all zero if the pass has ended. */
 static enum rc
 claim_pass(struct tx *tx, struct claim_unit *u, int priority,
     struct store_pass *pass, bool *ret_full, struct err *err)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Claiming rows for another server.  Lanes are leased, their rows move from
- * pending to sending, and an attempt is recorded for each row, all before
+ * Claiming outbox rows for one request to another server.  Lanes (the queues of
+ * the rows of one conversation to one recipient) are leased, their rows move
+ * from pending to sending, and an attempt is recorded for each row, all before
  * anything is sent.  Only rows that are offered again after a rewind by an
  * operator keep their state and get no attempt.  The cost of a claim grows with
  * the number of rows that it takes, not with the number of rows that wait.
@@ -22,11 +23,12 @@
 #define CLAIM_ALONE_AFTER 3
 #define CLAIM_POISON_AFTER 5
 
-/* The passes over the ready lanes of a destination, one for each priority;
- * element 0 belongs to the lowest.  The relay keeps them from one claim to the
- * next: a full parcel ends a claim, and the next claim continues after the last
- * lane of that parcel.  So each lane gets its turn, however many rows wait in
- * the others.  All zero: begin with the first lane. */
+/* How far the passes over the ready lanes of one destination have come.  There
+ * is one pass for each priority; element 0 belongs to the lowest priority.  The
+ * relay keeps this struct from one claim to the next: a full parcel ends a
+ * claim, and the next claim continues after the last lane of that parcel.  So
+ * each lane gets its turn, however many rows wait in the others.  All zero:
+ * begin with the first lane. */
 struct claim_passes {
 	struct store_pass of[PRIORITIES];
 };

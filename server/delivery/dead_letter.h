@@ -16,9 +16,10 @@
 
 /* Sets the state of ${row} to expired if ${reason} is REASON_EXPIRED, else to
  * failed.  For a message, also adds a dead letter and a bounce to the sender.
- * ${row} must be in a lane and pending, or sending if it fails; RC_CONFLICT:
- * the database has it in another state, and the transaction must be abandoned.
- * ${error} is the last error text of the destination, or NULL. */
+ * ${row} must be in a lane.  Its state must be pending or, unless ${reason} is
+ * REASON_EXPIRED, sending.  RC_CONFLICT: the row has another state in the
+ * database, and the transaction must be abandoned.  ${error} is the last error
+ * text of the destination, or NULL. */
 enum rc dead_letter_make(struct tx *tx, const struct store_row *row,
     enum outbox_reason reason, const char *error, struct err *err) MUST_USE;
 
@@ -52,10 +53,11 @@ enum rc dead_letter_requeue(struct tx *tx, int64_t outbox_id, const char *by,
 enum rc dead_letter_discard(struct tx *tx, int64_t outbox_id, const char *by,
     struct refusal *ret, struct err *err) MUST_USE;
 
-/* Requeues a failed or expired row, or refuses that as dead_letter_requeue()
- * does.  Makes a pending row that is not scheduled due now.  Changes nothing,
- * sets the refusal ${ret} and returns RC_OK if there is no such row, or if it
- * is in no lane, is scheduled, or is in another state. */
+/* Requeues a failed or expired row, as dead_letter_requeue() does, which
+ * refuses a row that is older than requeue_ms.  Makes a pending row that is not
+ * scheduled due now.  Changes nothing, sets the refusal ${ret} and returns
+ * RC_OK if there is no such row, or if it is in no lane, is scheduled, or is in
+ * another state. */
 enum rc dead_letter_retry(struct tx *tx, int64_t outbox_id, const char *by,
     struct refusal *ret, struct err *err) MUST_USE;
 

@@ -2,11 +2,11 @@
 /*
  * The batch verb `deliver`.
  *
- * The pending rows of a lane are read in order, added to the recipient's inbox
- * with the next seq, and settled, all in the current transaction.  The
- * statement that settles them names the state that it expects, and its row
- * count is checked: if another transaction has changed a row, the whole
- * transaction is abandoned.
+ * The pending rows of a lane (the outbox rows of one conversation to one user)
+ * are read in order, added to the user's inbox with the next seq, and settled
+ * (set to sent), all in the current transaction.  The statement that settles
+ * the rows requires the state pending, and its row count is checked: if another
+ * transaction has changed a row, the whole transaction is abandoned.
  */
 #include <string.h>
 
@@ -167,8 +167,8 @@ join_sub_batch(struct sub_batch *t, struct cached_lane *lane,
 
 /* Lets the first pending row of a lane, in the order of lane_seq, fail with
  * REASON_POISON (dead_letter_make()).  The relay requests this when deliveries
- * of the lane have failed too often in a row (SCHEDULE_POISON_AFTER).  Does
- * nothing if no row is pending. */
+ * of the lane have broken off too often without a success in between
+ * (SCHEDULE_POISON_AFTER).  Does nothing if no row is pending. */
 static enum rc
 take_poison(struct tx *tx, struct cached_lane *lane, struct err *err)
 {

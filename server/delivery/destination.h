@@ -38,10 +38,11 @@ enum rc destination_rate(struct tx *tx, const char *name, int64_t per_second,
     const char *by, struct refusal *ret, struct err *err) MUST_USE;
 
 /* Rewinds a lane: the rows from lane_seq ${seq} on that its destination has
- * accepted are offered to it again, as far as they still exist; if the lane is
- * being offered again from an earlier place, that goes on.  Their states
- * do not change, and the destination detects those that it has already.  With
- * DESTINATION_NO_PLACE only the audit log gets a row, as after any rewind.
+ * accepted are sent to that destination again, as far as they still exist.  The
+ * states of the rows do not change, and the destination detects the rows that
+ * it has already.  If a rewind of the lane to an earlier place is not finished,
+ * that one goes on and includes the rows from ${seq} on.  Each rewind adds a
+ * row to the audit log; DESTINATION_NO_PLACE does only that.
  * Changes nothing, sets the refusal ${ret} and returns RC_OK if there is no
  * such lane, if the lane leads to an inbox of this server (which cannot have
  * missed a row), or if ${seq} is neither DESTINATION_NO_PLACE nor from 1 to the

@@ -5,8 +5,9 @@
  * carrier fills in the answers, and settling reads them.  A parcel without
  * items is a heartbeat, which is neither claimed nor settled.
  *
- * It is owned by the thread that works on it: the writer while it is claimed or
- * settled, the carrier while it is sent, the relay in between.
+ * A parcel is owned by the writer (the thread of the transactions) while its
+ * rows are claimed or settled, by the carrier (the HTTP client) while it is
+ * sent, and by the relay (the thread that schedules requests) in between.
  */
 #ifndef DELIVERY_PARCEL_H
 #define DELIVERY_PARCEL_H
@@ -59,9 +60,9 @@ struct parcel_item {
 	 * is the sender of the first item, so 0 means for all texts but ${from}
 	 * that there is none.  A receipt has only the addresses, the
 	 * conversation, the message_id of the last message that it covers, and
-	 * upto_sequence: the lane_seq up to which this server had accepted the
-	 * lane of that message's sender when it accepted that message (0: not
-	 * known). */
+	 * upto_sequence.  That message came in a lane of the destination;
+	 * upto_sequence is the highest lane_seq of that lane that this server
+	 * had accepted when it accepted the message (0: not known). */
 	struct uuid message_id;
 	int64_t upto_sequence;
 	struct uuid conversation;

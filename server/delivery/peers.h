@@ -45,11 +45,11 @@ enum peer_op {
 	PEER_BLOCK,
 	/* Refused if the peer is not known. */
 	PEER_UNBLOCK,
-	/* Unpins a key: it then counts as a key of the document, and is retired
-	 * when a document without it is read.  While other keys are pinned it
-	 * does not verify.  Refused if the peer is not known, if the key is not
-	 * pinned, or if STORE_PEER_KEYS other keys are neither pinned nor
-	 * retired. */
+	/* Unpins a key: the key then counts as a key of the document, and is
+	 * retired when a document without this key is read.  While other keys
+	 * of the peer are pinned, this key is not trusted.  Refused if the peer
+	 * is not known, if the key is not pinned, or if STORE_PEER_KEYS other
+	 * keys are neither pinned nor retired. */
 	PEER_UNPIN
 };
 

@@ -70,8 +70,8 @@ give_up(struct promised *p, const struct envelope_ack *ack, struct err *err)
 		    : rc);
 }
 
-/* Sets ${ret} to the outbox row of the event in ${ack} and to the row's lane,
- * whose conversation this locks on a multi-writer database.  RC_NOT_FOUND: no
+/* Sets ${ret} to the outbox row of the event in ${ack} and to the row's lane.
+ * On a multi-writer database, locks the lane's conversation.  RC_NOT_FOUND: no
  * row of the event to a user of server ${origin_id} is being sent or waits for
  * a promised answer. */
 static enum rc

@@ -199,11 +199,12 @@ is_alone(const struct receive_unit *u, size_t at, size_t from, size_t upto)
 	return (from >= upto);
 }
 
-/* Returns the highest lane_seq that is stored for the sequence of ${item} if it
+/* Returns the highest lane_seq that is stored for the sequence of ${item} (the
+ * messages, or the receipts, of one sender to one recipient) if that lane_seq
  * was accepted at most RECEIVE_LATE_COPY_MS (11 minutes) ago, else 0.  After
  * that time no late copy of a request can arrive any more; then a lower
  * lane_seq can only mean that the other server was restored from a backup and
- * assigns the same places again. */
+ * assigns the same lane_seqs again. */
 static int64_t
 behind(const struct tx *tx, const struct receive_item *item)
 {
@@ -213,12 +214,13 @@ behind(const struct tx *tx, const struct receive_item *item)
 		    : 0);
 }
 
-/* Stores for each sequence of the request the lane_seq that was accepted last,
- * and the highest one that was accepted lately (behind()).  A sequence has gone
- * back if its first new envelope has no higher lane_seq than the stored last
- * one: the peer was restored from a backup, or a copy of a request came late.
- * The envelopes of such a sequence are accepted nevertheless, and
- * ${u->went_back} counts the sequence. */
+/* Stores for each sequence of the request (the messages, or the receipts, of
+ * one sender to one recipient) the lane_seq of its last new envelope, and the
+ * highest lane_seq that was accepted in the last 11 minutes (behind()).  A
+ * sequence has gone back if its first new envelope has no higher lane_seq than
+ * the last one that an earlier request stored: the peer was restored from a
+ * backup, or a copy of a request came late.  The envelopes of such a sequence
+ * are accepted nevertheless, and ${u->went_back} counts the sequence. */
 static enum rc
 keep_sequences(struct tx *tx, struct receive_unit *u, struct err *err)
 {
@@ -285,10 +287,10 @@ write_rows(struct tx *tx, struct err *err)
 
 /* Returns the row of processed_messages for item ${i}.  If the item's event or
  * message was stored before (RECEIVE_KNOWN), the row gets no lane_seq, because
- * it may have been accepted with another one.  If behind() returns a lane_seq
- * at or above that of the item, the row also stores the returned lane_seq as
- * ${behind}: for receipts the event then counts as the one right after the
- * place ${behind} (on_processed()). */
+ * the event may have been accepted with another lane_seq.  If behind() returns
+ * a lane_seq at or above that of the item, the row also stores the returned
+ * lane_seq as ${behind}: only receipts with an upto_sequence above ${behind}
+ * then cover the event (on_processed()). */
 static struct store_processed
 event_of(const struct tx *tx, const struct receive_unit *u, size_t i)
 {
@@ -326,8 +328,9 @@ write_all(struct tx *tx, struct receive_unit *u, struct err *err)
 	enum rc rc;
 	size_t i;
 
-	/* store_nonce_add() waits for its result.  The rows that receipts
-	 * cover, which receive_judge() has queried, arrive with it. */
+	/* store_nonce_add() waits for its result, and thereby also for the
+	 * queries for the rows that receipts cover, which receive_judge() has
+	 * queued. */
 	rc = store_nonce_add(tx->db, &nonce, err);
 	if (rc == RC_OK)
 		rc = store_nonces_expire(

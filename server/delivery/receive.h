@@ -12,16 +12,19 @@
  * 2. In order: the envelopes of a sequence (messages, or receipts, from one
  *    user to another) in one request are accepted in the order of their
  *    numbers.  If one is refused for now, no new envelope of the same sequence
- *    behind it in this order is accepted.  A later request may have lower
- *    numbers than an earlier one, as after a restore of the other server.
+ *    behind it in this order is accepted.  The numbers of a later request are
+ *    accepted even if they are lower than those of an earlier request, as after
+ *    a restore of the other server.
  * 3. A server can send only for its own users, and only messages add rows of
  *    users and conversations.
- * 4. A request is accepted once: its nonce is recorded in the same transaction.
- * 5. Nothing is accepted from a peer that is blocked or forgotten.  The
- *    transaction checks this itself, because the key that verified the
- *    signature came from a cache.
+ * 4. A request has an effect only once: its nonce is recorded in the same
+ *    transaction, and another request with this nonce is refused as a whole.
+ * 5. Nothing is accepted from a peer (another server) that an operator has
+ *    blocked or that was deleted from the table of peers.  The transaction
+ *    checks this itself, because the key that verified the signature came from
+ *    a cache, which may be out of date.
  *
- * All envelopes are decided before the first row is written.
+ * The verb decides which envelopes it accepts before it writes the first row.
  */
 #ifndef DELIVERY_RECEIVE_H
 #define DELIVERY_RECEIVE_H
@@ -35,12 +38,13 @@
 #include "store/message.h"
 #include "txn/env.h"
 
-/* Maximum number of places (lane_seqs) that the receipts of one request may
- * cover together, so that one request does not delay the commit for all others.
- * If a receipt covers more than the rest of this limit, the messages up to the
- * limit become acked, but not read even if it is a `read` receipt.  The receipt
- * is answered "busy": the other server repeats it, and the rest follows then.
- */
+/* Maximum number of places that the receipts of one request may cover together,
+ * so that one request does not delay the commit for all others.  A place is the
+ * number (lane_seq) of an outbox row in its lane, the queue of one conversation
+ * to one recipient.  If a receipt covers more than the rest of this limit, the
+ * messages up to the limit become acked, but not read even if it is a `read`
+ * receipt.  The receipt is answered "busy": the other server repeats it, and
+ * the rest follows then. */
 #define RECEIVE_WALK_ROWS 4000
 
 /* The rows that an envelope adds. */
@@ -86,17 +90,19 @@ struct receive_item {
 	bool disabled;                   /* the recipient */
 	struct receive_known known;
 	bool makes; /* RECEIVE_MESSAGE: the conversation is new */
-	/* Of a receipt: ${mid}, the message that it names, and ${upto}, the
-	 * conversation_seq of that message.  Both are 0, and ${alone} and
-	 * ${moved} false, if the receipt is applied only up to the limit
-	 * (RECEIVE_WALK_ROWS).  Writing the receipt sets both to those of the
-	 * covered message with the highest conversation_seq, if that is above
-	 * ${upto}.  The receipt covers lane ${lane_id}, that of the named
-	 * message (0: the message has no outbox row), up to the lane_seq
-	 * ${place}.  ${alone}: it also covers the named message itself, whose
+	/* Of a receipt: ${mid} is the message that the receipt names, and
+	 * ${upto} is the conversation_seq of that message.  If a message that
+	 * the receipt covers has a higher conversation_seq, applying the
+	 * receipt replaces ${mid} and ${upto} by those of the covered message
+	 * with the highest one.  ${lane_id} is the lane (a queue of outbox
+	 * rows) of the named message; 0: the message has no outbox row.  The
+	 * receipt covers the rows of this lane up to the lane_seq ${place}.
+	 * ${alone}: the receipt also covers the named message itself, whose
 	 * lane_seq may be above ${place}.  ${moved}: the named message was
 	 * given up or requeued, so its outbox row may be in another state than
-	 * sent. */
+	 * sent.  If the receipt is applied only up to the limit
+	 * (RECEIVE_WALK_ROWS), ${mid} and ${upto} begin at 0, and ${alone} and
+	 * ${moved} are false. */
 	int64_t conversation_id, mid, upto;
 	int64_t lane_id, place;
 	bool alone, moved;
@@ -133,7 +139,7 @@ struct receive_unit {
 	/* If one of them is true, nothing was done.  ${blocked}: an operator
 	 * has blocked the peer.  ${unknown}: the peer is not blocked, but
 	 * ${public} is not a valid key of the peer any more, or the peer was
-	 * forgotten. */
+	 * deleted from the table of peers. */
 	bool unknown, blocked;
 	bool used; /* a user of the peer was known here before */
 	struct receive_item items[ENVELOPE_ITEMS];

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The list of the outbox rows that the receipts of a request cover, read for
- * all receipts by one statement.  A receipt covers the rows of the lane of the
- * message that it names, up to a lane_seq (receive_item.place): the sender of
- * the receipt has received or read these messages.
+ * all receipts by one statement.  A receipt names a message.  The receipt
+ * covers the rows in the lane of this message (the queue of one conversation to
+ * one recipient) up to a lane_seq (receive_item.place): the sender of the
+ * receipt has received or read these messages.
  *
  * Invariants:
  * 1. A row is in the list only once: the range of a receipt in a lane begins
@@ -50,10 +51,10 @@ receive_cover_add(
 	return (rc);
 }
 
-/* Returns the lane_seq up to which receipts ack the rows of the lane of
- * ${item}: the receipts of earlier requests (acked_seq of the lane), and the
- * receipts before ${item} in this request, whose ranges are the ${n} elements
- * of ${parts}. */
+/* Returns the highest lane_seq in ${lane}, the lane of ${item}, that is covered
+ * by receipts of earlier requests (acked_seq of the lane) or by the receipts
+ * before ${item} in this request.  The ${n} elements of ${parts} are the ranges
+ * of the latter, in all lanes. */
 static int64_t
 covered_upto(const struct store_covering *parts, size_t n,
     const struct receive_item *item, const struct cached_lane *lane)

@@ -23,8 +23,8 @@ struct receiving {
 	struct cached_conversation *conversation;
 };
 
-/* Returns the time of the event: the one that the sender states, or the present
- * time if that is in the future. */
+/* Returns the time of the event: the time that the sender states, or the
+ * present time if the stated time is in the future. */
 static inline int64_t
 receive_event_time(const struct receiving *r)
 {
@@ -45,8 +45,8 @@ receive_note_event(struct receiving *r)
 
 /* Sets recipient, origin, conversation, actor, time and attempt of ${i} from
  * ${r}, and adds ${i} to the inbox of the recipient with txn_add_inbox(), which
- * only gathers the row.  The caller has set the other members of ${i}.
- * Thread: writer. */
+ * keeps the row in memory until txn_write_inbox().  The caller has set the
+ * other members of ${i}.  Thread: writer. */
 enum rc receive_add_inbox(
     struct receiving *r, struct inbox_new *i, struct err *err) MUST_USE;
 
@@ -66,11 +66,11 @@ enum rc receive_receipts_write(
  * clocks may differ by 300 s as well; the remaining 60 s are a margin. */
 #define RECEIVE_LATE_COPY_MS (11 * 60 * 1000)
 
-/* Decides all envelopes of ${u} by reading only: sets reason, duplicate,
- * sequence and plan of each, and queues the query for the rows that the
- * receipts cover (receive_cover_ask()).  If the whole request is refused, makes
- * receive_refused() true instead, and the items must not be used.
- * Thread: writer. */
+/* Decides for each envelope of ${u} whether it is accepted, and writes nothing
+ * to the database: sets reason, duplicate, sequence and plan of each, and
+ * queues the query for the rows that the receipts cover (receive_cover_ask()).
+ * If the whole request is refused, makes receive_refused() true instead, and
+ * the items must not be used.  Thread: writer. */
 enum rc receive_judge(
     struct tx *tx, struct receive_unit *u, struct err *err) MUST_USE;
 
@@ -111,10 +111,10 @@ enum rc receive_cover_ask(
 enum rc receive_cover_add(
     void *arg, const struct store_covered_row *row, struct err *err) MUST_USE;
 
-/* Takes and returns the next row of the list, if it is of lane ${lane_id} and
- * its lane_seq is at most ${upto}; otherwise takes nothing and returns NULL.
- * Receipts must take their rows in the order of ${u->order}.  The row is valid
- * until receive_cover_free(). */
+/* Takes and returns the next of the rows that receive_cover_ask() has queried,
+ * if that row is of lane ${lane_id} and its lane_seq is at most ${upto};
+ * otherwise takes nothing and returns NULL.  Receipts must take their rows in
+ * the order of ${u->order}.  The row is valid until receive_cover_free(). */
 const struct store_covered_row *receive_cover_next(
     struct receive_unit *u, int64_t lane_id, int64_t upto);
 
@@ -125,7 +125,7 @@ void receive_cover_acked(struct receive_unit *u, int64_t outbox_id);
 void receive_cover_free(struct receive_unit *u);
 
 /* Returns the class (enum lane_class) of the sequence to which an event of
- * ${kind} belongs. */
+ * ${kind} belongs: LANE_MESSAGES for a message, else LANE_RECEIPTS. */
 int receive_class(int kind);
 
 /* Returns true if the domain of ${address} is ${domain}. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Decides about the envelopes of a request.  This file writes nothing: a unit
- * of work must decide before its first write.
+ * Decides which envelopes of a request are accepted.  This file writes nothing:
+ * a unit of work must decide before its first write, because it shares the
+ * transaction with other units and cannot be rolled back alone.
  */
 #include <assert.h>
 #include <string.h>
@@ -111,8 +112,9 @@ has_predecessor(const struct judging *j)
 /* ---- people ---- */
 
 /* Finds the local user called ${name}; RC_NOT_FOUND if there is none.  The unit
- * has listed the name in its lock set, so if the lock set was read
- * (cache_gathered()), a user who is not in the cache does not exist. */
+ * has listed the name in its lock set.  So if the rows of the lock set were
+ * read (cache_gathered(), multi-writer databases only), a user who is not in
+ * the cache does not exist; otherwise the user is queried. */
 static enum rc
 find_local(
     struct tx *tx, const char *name, struct cached_user **ret, struct err *err)
@@ -154,8 +156,9 @@ find_people(struct judging *j, struct err *err)
 /* ---- messages ---- */
 
 /* Decides about an event that was accepted before: it is a duplicate, or it is
- * refused because its message differs from the one in the inbox.  Returns false
- * if the event is new. */
+ * rejected for good, because its message differs from the one that is stored
+ * with the event in the recipient's inbox.  Returns false if the event is new.
+ */
 static bool
 judge_known(struct judging *j)
 {
@@ -180,7 +183,7 @@ judge_known(struct judging *j)
 /* Decides about a message whose id exists, in the database or earlier in this
  * request.  If ${same}, the same message has come as another event: it is a
  * duplicate.  Otherwise the id belongs to another message, and the envelope is
- * refused. */
+ * rejected for good. */
 static void
 judge_same_id(struct judging *j, bool same)
 {
@@ -193,8 +196,9 @@ judge_same_id(struct judging *j, bool same)
 	}
 }
 
-/* Returns the item of an envelope that was decided before that of ${j} (by
- * u->order) and adds a message with the same message id, or NULL. */
+/* Returns the item of an earlier envelope of this request (in u->order) that
+ * adds a message with the same message id as the envelope of ${j}; NULL: there
+ * is none. */
 static const struct receive_item *
 twin(const struct judging *j)
 {
@@ -283,13 +287,14 @@ judge_message(struct judging *j, struct err *err)
 
 /* ---- receipts ---- */
 
-/* Returns the lane_seq up to which receipt ${e} covers ${lane}, the lane of the
- * message that it names; ${named} is the place of this message.  This is the
- * upto_sequence of the receipt, but at most the lane_seq of the message.  A
- * message that was given up or requeued may have been accepted at another place
- * than ${named}; then the upto_sequence may reach to the end of the lane.  If
- * the receipt has no upto_sequence, returns the lane_seq of the message, or 0
- * if it was requeued: such a receipt covers only the message itself. */
+/* Returns the lane_seq up to which receipt ${e} covers the rows of ${lane}, the
+ * lane of the message that the receipt names; ${named} is the place of this
+ * message.  Returns the upto_sequence of the receipt, but at most the lane_seq
+ * of the message.  If the message was given up or requeued, the limit is
+ * instead the last lane_seq of the lane, because the other server may have
+ * accepted the message at another place than ${named}.  If the receipt has no
+ * upto_sequence, returns the lane_seq of the message, or 0 if the message was
+ * requeued: then the receipt covers only the message itself. */
 static int64_t
 place_covered(const struct envelope *e, const struct store_place *named,
     const struct store_lane *lane)
@@ -309,7 +314,8 @@ place_covered(const struct envelope *e, const struct store_place *named,
  * from before the restore may arrive at a peer for RECEIVE_LATE_COPY_MS, and
  * the peer remembers their lane_seqs for another RECEIVE_LATE_COPY_MS.  So *ret
  * is true if there was no restore, or if the message was created more than
- * twice RECEIVE_LATE_COPY_MS after the last restore. */
+ * twice RECEIVE_LATE_COPY_MS after the last restore.  Otherwise *ret is false,
+ * and the receipt covers only the message that it names. */
 static enum rc
 is_place_ours(struct judging *j, const struct store_place *named, bool *ret,
     struct err *err)
@@ -325,8 +331,9 @@ is_place_ours(struct judging *j, const struct store_place *named, bool *ret,
 }
 
 /* Plans a receipt that the caller has found valid, and sets how far it reaches.
- * A receipt that reaches farther than the rest of the limit of the request
- * (walk_left) allows is planned up to there, with the reason ENVELOPE_BUSY. */
+ * If the receipt covers more rows than the limit of the request still allows
+ * (walk_left), only that number of rows is planned, and the reason is
+ * ENVELOPE_BUSY: the other server repeats the receipt. */
 static enum rc
 reach(struct judging *j, const struct store_target *target, struct err *err)
 {

@@ -35,10 +35,11 @@ known_of(struct receive_unit *u, const struct uuid *id)
 }
 
 /* The event of ${p} was accepted before.  Notes this, and the place that the
- * ack of the duplicate returns: the lane_seq at which the event was accepted
- * (0: not known), or, if this or a higher one of its lane had been accepted
- * before it (p->behind), the first place after the highest of those.  A receipt
- * that reaches the returned place covers the event. */
+ * ack of the duplicate returns.  This is the lane_seq at which the event was
+ * accepted (0: not known).  But if its lane had accepted an equal or higher
+ * lane_seq shortly before the event, p->behind is the highest of them, and the
+ * place is p->behind + 1.  A receipt whose upto_sequence is at or above the
+ * returned place covers the event. */
 static void
 on_processed(void *arg, const struct store_processed *p)
 {
@@ -142,8 +143,9 @@ ask_events(struct tx *tx, struct receive_unit *u, struct err *err)
 			    : rc);
 }
 
-/* Queues the query whether the message ids of the new messages in ${u} are
- * taken.  Leaves out ids that the lock set has found to be free. */
+/* Queues the query which message ids of the new messages in ${u} belong to an
+ * existing message.  Leaves out the ids of which the lock set has found already
+ * that no message has them. */
 static enum rc
 ask_messages(struct tx *tx, struct receive_unit *u, struct err *err)
 {

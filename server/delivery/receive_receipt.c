@@ -2,8 +2,8 @@
 /*
  * Applies the receipts of a request: the covered rows that are sent become
  * acked, the watermarks of the receipt's sender in the conversation advance,
- * and if the acked or the read one does, the receipt's recipient, a user of
- * this server, gets an event.
+ * and if the acked or the read watermark advances, the receipt's recipient, a
+ * user of this server, gets an event.
  *
  * On PostgreSQL each statement that waits for its result is a round trip.  Most
  * receipts need none of their own: the rows that they cover were read together
@@ -20,9 +20,11 @@
 
 /* Handles one row that receipt ${arg} covers.  Keeps in the item the covered
  * message with the highest conversation_seq, because the event for the local
- * user names it.  A row that is sent, not acked, and waits for no later answer
- * is gathered to become acked; receive_receipts_write() or settle_named()
- * writes the gathered rows of all receipts.  A row in another state stays. */
+ * user names it.  If the row is unacked (sent, not acked, and without a
+ * promised later answer of the other server that is still missing), adds it to
+ * env->acked, the list of rows of all receipts of the request that
+ * receive_receipts_write() or settle_named() writes as acked.  A row in another
+ * state stays. */
 static enum rc
 settle_covered(void *arg, const struct store_covered_row *row, struct err *err)
 {
@@ -76,11 +78,13 @@ settle_one(void *arg, const struct store_covered_row *row, struct err *err)
 	return (settle_covered(r, row, err));
 }
 
-/* Handles the named message ${mid} itself, at any lane_seq.  Its row becomes
- * acked if it is sent and waits for no later answer.  Otherwise, if the message
- * was given up or requeued and is not acked, the row keeps its state, and
- * store_receipt_note() sets its acked_at.  The gathered rows are written first,
- * so that store_covered_one() sees whether the message is acked already. */
+/* Handles the outbox row of the named message ${mid} itself, also if its
+ * lane_seq is above the place of the receipt.  If the row is sent and waits for
+ * no later answer that the other server has promised, it becomes acked.
+ * Otherwise, if the message was given up or requeued and is not acked, the row
+ * keeps its state, and store_receipt_note() sets its acked_at.  The rows in
+ * env->acked are written first, so that store_covered_one() sees whether one of
+ * them is this row. */
 static enum rc
 settle_named(struct receiving *r, int64_t mid, struct err *err)
 {
@@ -112,9 +116,9 @@ settle_rows(struct receiving *r, struct err *err)
 }
 
 /* Advances the delivered and acked watermarks of ${m}, the sender of the
- * receipt, to receive_item.upto, and the read watermark if it is a `read`
- * receipt that is applied as a whole.  *ret_news: whether the acked or the read
- * watermark has advanced. */
+ * receipt, to receive_item.upto, and the read watermark if the receipt is a
+ * `read` receipt that is applied as a whole, not only up to the limit of the
+ * request.  *ret_news: whether the acked or the read watermark has advanced. */
 static void
 advance(struct receiving *r, struct cached_member *m, bool *ret_news)
 {

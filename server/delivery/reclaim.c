@@ -5,10 +5,11 @@
  * the future that the clock must have been set back.
  *
  * When a lease ends, the lane gets a new token, and its rows that were being
- * sent become pending again.  Each of them is charged one lost lease (claim.h
- * says what follows from that), but not with reclaim_unit.all, after a restart:
- * it is unknown which row caused the restart, if any.  The former owner of the
- * lease detects the new token when it settles (settle.h).
+ * sent become pending again.  Each of these rows is charged one lost lease
+ * (claim.h says what follows from that).  With reclaim_unit.all, which is for
+ * the time after a restart, no row is charged: it is unknown which row caused
+ * the restart, if any.  The former owner of the lease detects the new token
+ * when it settles (settle.h).
  */
 #include <assert.h>
 #include <string.h>

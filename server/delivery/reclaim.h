@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ends leases of lanes that have run out, so that their messages that were
- * being sent become pending again, and makes expired messages dead letters.
+ * Ends the leases that have run out.  A lease belongs to a lane, the queue of
+ * one conversation to one recipient; messages of the lane that were being sent
+ * become pending again.  Also makes expired messages dead letters.
  * Thread: writer.
  */
 #ifndef DELIVERY_RECLAIM_H

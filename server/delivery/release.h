@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Releases scheduled messages that are due.  Only now do they get their
- * conversation_seq, their place in the lane, and the sender's own copy.
+ * Releases scheduled messages that are due.  Only now does such a message get
+ * its conversation_seq, its place in the lane (the queue of its conversation to
+ * its recipient), and a copy in the sender's own inbox.
  */
 #ifndef DELIVERY_RELEASE_H
 #define DELIVERY_RELEASE_H

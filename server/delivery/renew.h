@@ -3,9 +3,10 @@
  * Renews the leases of lanes while the request with their messages to another
  * server is still running, or while the other server's answer could not be
  * settled (written to the database) yet.  The renewal is fenced like settling
- * (settle.h): it extends a lease that has run out but was not reclaimed, and
- * does not restore one that has ended, because it was settled, because it ran
- * out and was reclaimed, or because another node has the lane.
+ * (settle.h): it extends a lease that has run out but was not reclaimed.  It
+ * does not restore a lease that has ended.  A lease ends when the lane is
+ * settled, or when the lease has run out and is reclaimed, after which another
+ * node may have the lane.
  */
 #ifndef DELIVERY_RENEW_H
 #define DELIVERY_RENEW_H

@@ -20,8 +20,8 @@
 #include "txn/verb.h"
 
 /* The name that is locked for the table of keys (lockset_name()).  The names of
- * users and servers are locked in the same way; none of them begins with "#",
- * and the lock names made of "#" and a user id have a digit after it. */
+ * users and servers are locked in the same way; none of them begins with "#".
+ * Lock names made of "#" and a user id have a digit after the "#". */
 #define LOCK_NAME "#server_keys"
 /* Random bytes in a key id. */
 #define ID_BYTES 4
@@ -137,8 +137,8 @@ leave(struct ring *g, size_t i, int64_t at, struct err *err)
 	    g->tx->db, g->keys[i].key_id, at, err));
 }
 
-/* Inserts the candidate, which is published at once.  It signs in an hour, or
- * at once if no other key signs. */
+/* Inserts the candidate (the new key in the unit), which is published at once.
+ * It signs in an hour, or at once if no other key signs. */
 static enum rc
 add_candidate(struct ring *g, struct err *err)
 {

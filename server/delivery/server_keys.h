@@ -33,26 +33,28 @@
 #include "store/server_key.h"
 #include "txn/env.h"
 
-/* The first: from the creation of a key until it signs, unless it signs at
- * once because no other key does.  The second: from the time at which a new key
- * signs until the older keys leave the document, and from SERVER_KEYS_RETIRE
- * until the key of that operation leaves it.  Milliseconds. */
+/* Milliseconds.  SERVER_KEYS_SIGN_AFTER_MS: from the creation of a key until it
+ * signs, unless it signs at once because no other key signs.
+ * SERVER_KEYS_LEAVE_AFTER_MS: from the time at which a new key begins to sign
+ * until the older keys leave the document, and from the operation
+ * SERVER_KEYS_RETIRE until its key leaves the document. */
 #define SERVER_KEYS_SIGN_AFTER_MS INT64_C(3600000)
 #define SERVER_KEYS_LEAVE_AFTER_MS INT64_C(86400000)
 
 enum server_keys_op {
-	/* Makes a key that signs at once if no key is published, otherwise
-	 * makes none.  Also used because every operation first retires the keys
-	 * whose retires_at has passed. */
+	/* If no key is published, makes one, which signs at once; otherwise
+	 * makes none.  Also used when there are keys, only because every
+	 * operation first retires the keys whose retires_at has passed. */
 	SERVER_KEYS_ENSURE,
 	/* Makes a key, which signs in an hour, or at once if no other key
 	 * signs.  All other keys leave the document a day after the new key
 	 * begins to sign, or at the retires_at that they have, if it is
 	 * earlier.  Refused if STORE_SERVER_KEYS keys are published. */
 	SERVER_KEYS_ROTATE,
-	/* Key ${key_id} leaves the document in a day.  Refused if this key is
-	 * not published, if it leaves within a day anyway, or unless another
-	 * key without a retires_at signs already or begins to within a day. */
+	/* Key ${key_id} leaves the document in a day.  Refused in three cases:
+	 * this key is not published; this key leaves within a day anyway; no
+	 * other key has both no retires_at and a signs_at that is at most a day
+	 * from now. */
 	SERVER_KEYS_RETIRE,
 	/* Key ${key_id} was stolen: it is retired at once.  If no other key
 	 * signs now, or every other key has a retires_at, a new key is made,

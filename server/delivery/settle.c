@@ -2,11 +2,13 @@
 /*
  * The batch verb `settle`.
  *
- * The items of a lane are consecutive in a parcel, in order.  The lane
- * continues at its first item that the destination has neither accepted nor
- * rejected, or for which it has promised a later answer ("later").  Items
- * behind that one with none of these three answers become pending again without
- * a charge (their retry_count does not grow), and so do all items if the
+ * The items (outbox rows) of a lane are consecutive in a parcel, in order.  An
+ * item is done if the destination has accepted or rejected it, or if it becomes
+ * a dead letter after its last retry.  The lane continues at its first item
+ * that is not done: one that becomes pending again, or one for which the
+ * destination has promised a later answer ("later").  Items behind that item
+ * that are not accepted, rejected or answered "later" become pending again
+ * without a charge (their retry_count does not grow).  So do all items if the
  * destination was not reached.
  */
 #include <string.h>
@@ -102,12 +104,13 @@ mark_delivered(struct run *r, const struct store_row *row)
 	cache_member_touch(txn_env_of(r->tx)->cache, c, m);
 }
 
-/* Marks the row of a message as acked if a receipt has arrived before this
- * answer: one that covers the row's place in the lane, or, if the row was
- * requeued, one that has named the message.  Otherwise changes nothing.
- * ${taken_seq} is the lane_seq at which the destination had accepted the row
- * in an earlier attempt (0: not known); if it is below the current lane_seq, it
- * counts as the row's place. */
+/* Marks the row of a message, which the destination has accepted now, as acked
+ * if a receipt has arrived before this answer: a receipt that covers the row's
+ * place in the lane, or, if the row was requeued, a receipt that has named the
+ * message.  Otherwise changes nothing.  ${taken_seq} is the lane_seq at which
+ * the destination had accepted the row in an earlier attempt (0: not known); if
+ * ${taken_seq} is below the current lane_seq of the row, it counts as the row's
+ * place. */
 static enum rc
 ack_early(struct run *r, const struct store_row *row, int64_t taken_seq,
     struct err *err)
@@ -178,8 +181,8 @@ accepted(struct run *r, const struct parcel_item *item, struct err *err)
 }
 
 /* The destination refuses the message for now, or has answered without a result
- * for it.  The row is charged with a retry and offered again later, or becomes
- * a dead letter if that was the last retry. */
+ * for it.  The row is charged with a retry and offered again after a delay, or
+ * becomes a dead letter if it has no retry left. */
 static enum rc
 refused(struct run *r, const struct parcel_item *item, struct err *err)
 {
@@ -264,11 +267,11 @@ fenced(struct run *r, struct err *err)
 }
 
 /* Sets the place and the time at which a replay continues; a replay offers
- * accepted rows again after a rewind by an operator.  It continues, after a
- * retry delay, at the first row that the destination has refused for now or not
- * answered; if there is none, at once behind the last row of this lane in the
- * parcel.  A row of a replay is never charged with a retry, because its sender
- * has seen it as sent. */
+ * accepted rows again after a rewind by an operator.  The replay continues,
+ * after a retry delay, at the first row that the destination has refused for
+ * now or not answered.  If there is none, the replay continues at once behind
+ * the last row of this lane in the parcel.  A row of a replay is never charged
+ * with a retry, because its sender has seen it as sent. */
 static void
 replay_on(struct run *r)
 {
@@ -366,8 +369,9 @@ settle_one(struct tx *tx, struct settle_unit *u, struct err *err)
 	u->fenced = 0;
 	metrics_observe_us(env->options.metrics, METRIC_ATTEMPT_SECONDS,
 	    (tx->now_ms - p->left_ms) * 1000);
-	/* Write the cached changes of lanes by earlier units of this batch: the
-	 * fence compares the lease with the database. */
+	/* Write the cached changes of lanes by earlier units of this batch:
+	 * store_lane_fence() compares the token of the lease with the row in
+	 * the database, not with the cache. */
 	rc = cache_flush_lanes(env->cache, tx, err);
 	for (i = 0; i < p->n && rc == RC_OK; i = k) {
 		for (k = i + 1; k < p->n && p->items[k].row.lane_id ==
@@ -394,8 +398,9 @@ settle_apply(struct tx *tx, struct unit *unit, struct err *err)
 	    settle_one(tx, CONTAINER_OF(unit, struct settle_unit, unit), err));
 }
 
-/* Adds the lane of each item of the parcel to ${set}, each lane once, because
- * the items of a lane are consecutive. */
+/* Adds the lanes of the parcel to the lock set ${set}.  Each lane is added
+ * once: the items of a lane are consecutive, so it is enough to compare an item
+ * with the one before it. */
 static enum rc
 settle_locks(struct unit *unit, struct lockset *set, struct err *err)
 {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Settles the answers that a carrier brought back.
+ * Settles a parcel: writes to the rows of its messages what the other server
+ * has answered to each of them.  A parcel has messages of one or more lanes (a
+ * lane is the queue of one conversation to one recipient).
  *
  * Only the owner of a lane's lease may settle the rows of that lane (the
  * fence).  If the lease has ended, because it ran out and was reclaimed or

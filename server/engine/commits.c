@@ -2,9 +2,9 @@
 /*
  * A short ring of commits, and the thread that syncs them.
  *
- * Three counters: announced (the writer is about to commit), added (committed
- * and handed over), durable (synced; never before all earlier ones are).  A
- * fourth, taken, counts the commits whose places in the ring are free again.
+ * Four counters of commits: announced (the writer is about to commit), added
+ * (committed and handed over), taken (out of the ring, where their places are
+ * free again), and durable (synced).  Commits become durable in their order.
  */
 #include <assert.h>
 #include <stdatomic.h>
@@ -17,7 +17,7 @@
 #include "engine/writer.h"
 
 /* Maximum number of commits that may wait for their sync while earlier ones are
- * synced and their units finished. */
+ * synced and their units finished.  Beyond it commits_add() waits. */
 #define AHEAD 2
 
 struct commits {

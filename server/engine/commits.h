@@ -48,10 +48,11 @@ struct commit {
 struct commits_hooks {
 	void *arg;
 
-	/* The commit is durable: publishes ${told}.  ${units}: the number of
-	 * units of the commit.  ${commit_us}: the time since the COMMIT began,
-	 * microseconds.  Called before the finish of these units, and not for a
-	 * commit with neither units nor ${told}. */
+	/* The commit is durable: publishes ${told}, the result of
+	 * writer_hooks.committed().  ${units}: the number of units of the
+	 * commit.  ${commit_us}: the time since the COMMIT began, microseconds.
+	 * Called before the finish of these units, and not for a commit with
+	 * neither units nor ${told}. */
 	void (*published)(
 	    void *arg, void *told, size_t units, int64_t commit_us);
 
@@ -66,8 +67,8 @@ struct commits_hooks {
 };
 
 /* Allocates the state for the writer's connection ${db}; keeps all three
- * pointers.  Until commits_start() there is no thread, and commits_add() does
- * the work at once.  NULL: out of memory. */
+ * pointers.  Until commits_start() there is no sync thread, and commits_add()
+ * itself syncs, publishes and finishes.  NULL: out of memory. */
 struct commits *commits_new(
     struct db *db, const struct clk *clk, const struct commits_hooks *hooks);
 
@@ -80,8 +81,9 @@ enum rc commits_start(struct commits *c, struct err *err) MUST_USE;
 /* Syncs and finishes what was added, then ends the thread. */
 void commits_stop(struct commits *c);
 
-/* Announces a COMMIT that is about to be made: from now on readers may see it.
- * Must be followed by commits_add(), with an empty commit if the COMMIT failed.
+/* Counts a COMMIT that is about to be made, so that commits_wait() waits for
+ * it: from now on readers may see the transaction, before it is durable.  Must
+ * be followed by commits_add(), with an empty commit if the COMMIT failed.
  * Thread: writer. */
 void commits_announce(struct commits *c);
 

@@ -19,8 +19,8 @@ struct deferred {
 /* Makes the list empty. */
 void deferred_init(struct deferred *a);
 
-/* Appends ${unit}, and stores ${now_ms} (monotonic) as the time since which it
- * waits, unless it was deferred before. */
+/* Appends ${unit}.  Stores ${now_ms} (monotonic) as the time since which the
+ * unit waits; a unit that was deferred before keeps its first time. */
 void deferred_put(struct deferred *a, struct unit *unit, int64_t now_ms);
 
 /* Moves at most ${most} units from the head of the list into the array ${ret};

@@ -8,8 +8,8 @@
  * taken, so they would split into two alternating batches of half the size, and
  * what they sent would be delivered in a batch of its own.  The writer
  * therefore waits, for at most 1 ms, for these clients and for the unit that
- * delivers what they sent.  After a window in which fewer than half of them
- * came back, the next ones are skipped (RETURN_SKIP).
+ * delivers what they sent.  After a window in which fewer than half of these
+ * clients came back, the next windows are skipped (RETURN_SKIP).
  */
 #include <time.h>
 
@@ -213,9 +213,10 @@ return_until(const struct intake *in)
 }
 
 /* The batching window: waits until the clients that the last batch has answered
- * are back and the delivery of what they sent is queued, or until the window
- * ends.  Returns at once if that batch answered no client, if BATCH_UNITS units
- * wait already, or if this window is skipped.  Lock held. */
+ * are back (the same number of client units has arrived) and a delivery, of
+ * what they sent, is queued (not needed if ${alone}), or until the window ends.
+ * Returns at once if that batch answered no client, if BATCH_UNITS units wait
+ * already, or if this window is skipped.  Lock held. */
 static void
 await_return(struct intake *in)
 {

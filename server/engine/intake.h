@@ -26,8 +26,9 @@ struct intake {
 	bool stopping;
 	unsigned errands; /* set of enum errand; under lock */
 	atomic_size_t waiting;
-	/* In the batching window the writer waits until this number of client
-	 * units is queued; 0: the writer is not in a batching window. */
+	/* The number of queued client units for which the writer waits in the
+	 * batching window, a short wait before a batch; 0: the writer is not in
+	 * a batching window. */
 	size_t wanted;
 	/* The last batching window ended with all awaited client units but no
 	 * delivery: these clients send nothing that is delivered, so the next
@@ -35,13 +36,14 @@ struct intake {
 	 * delivery. */
 	bool alone;
 
-	/* The rest belongs to the writer's thread.  wake_ms (monotonic): the
-	 * time at which intake_take() stops waiting for work; 0: never. */
+	/* Only the writer's thread uses the members from here on.  wake_ms
+	 * (monotonic): the time at which intake_take() stops waiting for work;
+	 * 0: never. */
 	int64_t wake_ms;
 	/* How many client units the last batch has finished. */
 	size_t answered;
-	/* The duration of the last batch, and the upper limit of a batching
-	 * window, microseconds. */
+	/* Microseconds.  batch_us: the duration of the last batch; patience_us:
+	 * the upper limit of a batching window. */
 	int64_t batch_us, patience_us;
 	/* How many batches do not wait, and how many of them have passed. */
 	int skip, skipped;
@@ -62,9 +64,10 @@ void intake_put_again(struct intake *in, struct unit **units, size_t n,
 
 /* Moves the next batch, *ret_n units, to ${batch}, which has room for
  * BATCH_UNITS.  With ${wait} it first waits for the batching window, and then,
- * if no unit is queued, until a unit or an errand comes, the queues are stopped
- * or wake_ms has passed.  Without ${wait} it does not wait.  *ret_n may be 0 in
- * both cases.  Returns false only if the queues are stopped and empty. */
+ * if no unit is queued, until a unit or an errand (intake_ask()) comes, the
+ * queues are stopped or wake_ms has passed.  Without ${wait} it does not wait.
+ * *ret_n may be 0 in both cases.  Returns false only if the queues are stopped
+ * and empty. */
 bool intake_take(
     struct intake *in, struct unit **batch, size_t *ret_n, bool wait);
 
@@ -77,8 +80,8 @@ enum errand {
 	ERRAND_BEGIN = 2 /* check whether a transaction can begin */
 };
 
-/* Requests an errand, which the writer does when no unit waits.  Repeated
- * requests for the same errand before that count as one.
+/* Requests an errand, which the writer does when no unit waits.  Further
+ * requests for this errand that come before the writer does it have no effect.
  * Thread: any. */
 void intake_ask(struct intake *in, enum errand errand);
 

@@ -34,8 +34,8 @@ struct outage_line {
 
 /* An attempt to serve ${units} units has failed at ${now_ms} (monotonic).
  * Returns true, with ${ret} filled, if the caller has to write a line: this
- * function has asked for none yet, in this or an earlier outage, or did so last
- * at least ${quiet_ms} ago.  Otherwise only counts the failure. */
+ * function has never returned true before, in any outage, or did so last at
+ * least ${quiet_ms} ago.  Otherwise only counts the failure. */
 bool outage_failed(struct outage *o, int64_t now_ms, int64_t quiet_ms,
     uint64_t units, struct outage_line *ret);
 

@@ -45,9 +45,9 @@ void readers_stop(struct readers *readers);
  * these two the caller still owns the job.  Thread: any. */
 enum rc readers_submit(struct readers *readers, struct read_job *job) MUST_USE;
 
-/* Returns true if no reader has failed to open its last snapshot.  A reader
- * that has failed tries again each second (reader_retry of base/timing.h), even
- * without a job.  Thread: any. */
+/* Returns false if the last attempt of any reader to open a snapshot has
+ * failed.  Such a reader tries again each second (reader_retry of
+ * base/timing.h), even without a job.  Thread: any. */
 bool readers_can_begin(const struct readers *readers);
 
 #endif

@@ -7,7 +7,7 @@
  * the changes that they keep in memory.
  *
  * While one batch is synced, the next one is applied, and units that arrive
- * meanwhile gather.
+ * meanwhile wait for the batch after it.
  */
 #include <assert.h>
 #include <string.h>
@@ -117,9 +117,10 @@ note_well(struct writer *w)
  * try, with RC_BUSY or RC_UNCONFIRMED (note_outage()). */
 #define SINGLY_BUSY_MOST 3
 
-/* Returns whether ${unit}, which failed with ${rc} alone in its batch, is
- * deferred: it waited in vain for a lock, and other units may overtake it. Only
- * on a multi-writer database are deferred units run again. */
+/* Returns true if ${unit}, which failed with ${rc} alone in its transaction, is
+ * deferred instead of refused: it waited in vain for a lock, other units may
+ * overtake it, and the database is multi-writer, because only there the writer
+ * runs deferred units again. */
 static bool
 may_wait(const struct writer *w, const struct unit *unit, enum rc rc)
 {
@@ -131,8 +132,8 @@ may_wait(const struct writer *w, const struct unit *unit, enum rc rc)
 /* Runs each unit of an abandoned batch in a transaction of its own, so that a
  * bad unit does not make the others fail.  A unit whose rows are contended is
  * deferred.  A unit that fails is refused, or deferred if it waited in vain for
- * a lock and other units may overtake it (any_order); but see SINGLY_BUSY_MOST.
- */
+ * a lock and other units may overtake it (any_order).  After SINGLY_BUSY_MOST
+ * such waits with no success in between, the remaining units are refused. */
 static void
 run_singly(struct writer *w)
 {
@@ -280,10 +281,10 @@ writer_work(struct writer *w)
 }
 
 /* Moves SQLite's log into the database file and truncates the log.  If a reader
- * uses the log, it is not truncated, and the writer does not try again.  Early
- * commits may not be synced yet here, as in maybe_checkpoint().  That is safe:
- * SQLite syncs the log before it moves anything, and the database file before
- * it truncates the log. */
+ * uses the log, the log is not truncated, and the writer does not try again.
+ * Early commits may not be synced yet here, as in maybe_checkpoint().  That is
+ * safe: SQLite syncs the log before it moves anything, and the database file
+ * before it truncates the log. */
 static void
 cut_log(struct writer *w)
 {

@@ -54,11 +54,13 @@ struct unit_kind {
 	int order; /* kinds run in ascending order within a transaction */
 
 	/* The verb.  A kind has exactly one of the two functions: apply() does
-	 * the work of ${n} units of this kind, apply_one() that of one unit.  A
-	 * unit is refused before its first write (in a member of the kind's own
-	 * struct, or in unit->rc), or done, or done in part with unit->requeue
-	 * set: a later batch continues it.  A result of the function other than
-	 * RC_OK abandons the whole transaction. */
+	 * the work of ${n} units of this kind, apply_one() that of one unit.
+	 * For each unit the function does one of three things.  It refuses the
+	 * unit before the first write, and stores that in a member of the
+	 * kind's own struct or in unit->rc; or it does the whole work; or it
+	 * does a part and sets unit->requeue: a later batch continues the unit.
+	 * A result of the function other than RC_OK abandons the whole
+	 * transaction. */
 	enum rc (*apply)(
 	    struct tx *tx, struct unit **units, size_t n, struct err *err);
 	enum rc (*apply_one)(struct tx *tx, struct unit *unit, struct err *err);
@@ -88,12 +90,12 @@ struct unit_kind {
 	 * are deferred as a whole. */
 	bool *(*parts)(struct unit *unit, size_t *ret_n);
 
-	/* Other units may overtake a unit of this kind.  It matters on a
-	 * multi-writer database, when a unit runs alone in its batch or after
-	 * its batch was abandoned: if it then fails with RC_BUSY, because
-	 * another transaction keeps the lock on a row that the unit did not
-	 * list, it is deferred instead of refused (but see SINGLY_BUSY_MOST in
-	 * writer.c). */
+	/* Other units may overtake a unit of this kind.  This matters only on a
+	 * multi-writer database, for a unit that has a transaction of its own:
+	 * it is alone in its batch, or its batch was abandoned.  If such a unit
+	 * fails with RC_BUSY, because another transaction keeps the lock on a
+	 * row that the unit did not list, the unit is deferred instead of
+	 * refused (but see SINGLY_BUSY_MOST in writer.c). */
 	bool any_order;
 };
 
@@ -152,18 +154,20 @@ struct writer_hooks {
 
 	/* On a multi-writer database: reads and locks the rows that the units
 	 * list (unit_kind.locks), before the first unit is applied.  Defers
-	 * each unit that needs a row already known as contended: sets
-	 * unit->deferred, or only the flag of a part (unit_kind.parts).  For
-	 * another row that is locked it waits, and fails with RC_BUSY after the
-	 * lock time-out; with tx->search it does not wait, but defers the
+	 * each unit that needs a row already known as contended (another
+	 * transaction has locked it for longer than the lock time-out): sets
+	 * unit->deferred, or only the flag of a part (unit_kind.parts).  If
+	 * another row is locked, the hook waits, and fails with RC_BUSY after
+	 * the lock time-out; with tx->search it does not wait, but defers the
 	 * unit. */
 	enum rc (*lock)(void *arg, struct tx *tx, struct unit **units, size_t n,
 	    struct err *err);
 
-	/* On a multi-writer database: tries to lock the contended rows without
-	 * waiting, and removes those that are free from the set of contended
-	 * rows.  With ${forget} removes all rows without trying.  *ret_freed is
-	 * true if a row was removed.  The caller rolls back. */
+	/* On a multi-writer database: tries to lock the contended rows (those
+	 * for which an earlier transaction has waited in vain) without waiting,
+	 * and removes from the set of these rows the ones that are free.  With
+	 * ${forget} removes all rows without trying.  *ret_freed is true if a
+	 * row was removed.  The caller rolls back, which unlocks the rows. */
 	enum rc (*probe)(void *arg, struct tx *tx, bool forget, bool *ret_freed,
 	    struct err *err);
 

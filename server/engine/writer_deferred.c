@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Deferred units: they need rows that another transaction has locked.  The
- * writer keeps up to queue_limit of them and refuses further ones.  Every 0.1 s
- * (db_look_ms) it probes the contended rows.  It runs all deferred units again
- * when one of these rows is free, and in any case every 1 to 4 s.  A unit that
- * was first deferred db_lock_ms (5 s) or longer ago is then refused instead.
+ * Deferred units: pieces of work for the writer that need rows which another
+ * transaction has locked.  The writer keeps up to queue_limit of them and
+ * refuses further ones.  Every 0.1 s (db_look_ms) it tests, without waiting,
+ * whether the contended rows are free (a probe).  It runs all deferred units
+ * again when one of these rows is free, and in any case every 1 to 4 s.  A unit
+ * that was first deferred db_lock_ms (5 s) or longer ago is then refused
+ * instead.
  */
 #include "base/thr.h"
 #include "engine/writer_internal.h"
@@ -130,11 +132,12 @@ writer_retry_deferred(struct writer *w, bool last)
 		a->try_ms = now_ms + wait_again_ms(w);
 	} else if (now_ms >= a->look_ms || last) {
 		/* A probe hardly ever finds a row free that other nodes lock
-		 * one after another, and the lock on a name (lockset_name())
-		 * is not probed.  Therefore every wait_again_ms() (1 to 4 s)
-		 * the units wait for their rows, up to the lock time-out, in
-		 * the lock queue of the database server, as other transactions
-		 * do; that queue is served in the order of arrival. */
+		 * one after another, and the lock on a name (lockset_name(), an
+		 * advisory lock) is not probed.  Therefore every
+		 * wait_again_ms() (1 to 4 s) the units wait for their rows, up
+		 * to the lock time-out, in the lock queue of the database
+		 * server, as other transactions do; that queue is served in the
+		 * order of arrival. */
 		again = now_ms >= a->try_ms || last;
 		if (is_freed(w, again) || again)
 			run_deferred(w, now_ms, last);

@@ -66,14 +66,14 @@ void writer_sort(struct writer *w);
 enum rc writer_begin(struct writer *w, struct err *err) MUST_USE;
 
 /* Runs ${n} units as one transaction, with up to 4 retries while other writers
- * are in the way.  Reorders ${units}.  On success units[0] to
- * units[*ret_ready - 1] were committed and no longer belong to the caller: they
- * are handed to commits.h, and may be finished already, or are queued again
- * (unit->requeue).  The units from *ret_ready on were deferred, changed nothing
- * and still belong to the caller.  On failure *ret_ready has no meaning, all
- * units belong to the caller, and everything is undone, unless the outcome of
- * the commit is not known (db_commit()).  RC_CONFLICT: the units may succeed
- * one by one.  ${alone}: ${n} is 1, and a batch with this unit was
+ * are in the way.  Reorders ${units}.  On success the first *ret_ready units
+ * were committed and no longer belong to the caller: a unit with unit->requeue
+ * is in its queue again, and every other one was handed to commits.h and may be
+ * finished already.  The units from *ret_ready on were deferred, changed
+ * nothing and still belong to the caller.  On failure *ret_ready has no
+ * meaning, all units belong to the caller, and everything is undone, unless the
+ * outcome of the commit is not known (db_commit()).  RC_CONFLICT: the units may
+ * succeed one by one.  ${alone}: ${n} is 1, and a batch with this unit was
  * abandoned. */
 enum rc writer_transact(struct writer *w, struct unit **units, size_t n,
     bool alone, size_t *ret_ready, struct err *err) MUST_USE;
@@ -83,10 +83,11 @@ enum rc writer_transact(struct writer *w, struct unit **units, size_t n,
 /* Defers ${n} units until their rows are free, at most for db_lock_ms. */
 void writer_defer(struct writer *w, struct unit **units, size_t n);
 
-/* If it is time, probes the contended rows and runs the deferred units again
- * (see writer_deferred.c).  Sets intake.wake_ms to the time of the next probe;
- * 0: no unit is deferred and no row is contended.  ${last}: runs the units at
- * once, and refuses those that are deferred again. */
+/* If it is time (every 0.1 s), probes the contended rows.  If one of them is
+ * free, and every 1 to 4 s in any case, runs the deferred units again (see
+ * writer_deferred.c).  Sets intake.wake_ms to the time of the next probe, or to
+ * 0 if no unit is deferred and no row is contended.  ${last} (the writer
+ * stops): runs the units at once, and refuses those that are deferred again. */
 void writer_retry_deferred(struct writer *w, bool last);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * One transaction of the writer: sorts the units of a batch by kind, locks
- * their rows on a multi-writer database, runs the verb of each kind, commits,
- * and hands the commit to commits.h, which syncs it and finishes its units.
- * See writer.h.
+ * their rows on a multi-writer database, runs the verb of each kind (the
+ * function that does the work of its units), commits, and hands the commit to
+ * commits.h, which syncs it and finishes its units.  See writer.h.
  */
 #include <string.h>
 
@@ -119,8 +119,9 @@ struct attempt {
 	bool alone;  /* the batch of its one unit was abandoned */
 };
 
-/* Moves the deferred units of ${n} behind the others; both groups keep their
- * order.  Returns the number of the others. */
+/* Moves those of the ${n} units that are deferred behind the others; both
+ * groups keep their order.  Returns the number of the units that are not
+ * deferred. */
 static size_t
 part_deferred(struct writer *w, struct unit **units, size_t n)
 {
@@ -167,11 +168,11 @@ note_lock_time(struct writer *w, int64_t us)
 }
 
 /* Makes one attempt to run ${n} units as one transaction.  On success the first
- * *ret_ready units are committed and handed over; those from *ret_ready on were
- * deferred and still belong to the caller.  If all are deferred, nothing is
- * committed.  On failure *ret_ready has no meaning, all units belong to the
- * caller, and everything is undone, unless the outcome of the commit is not
- * known (db_commit()). */
+ * *ret_ready units are committed and no longer belong to the caller
+ * (writer_transact()); those from *ret_ready on were deferred and still belong
+ * to the caller.  If all are deferred, nothing is committed.  On failure
+ * *ret_ready has no meaning, all units belong to the caller, and everything is
+ * undone, unless the outcome of the commit is not known (db_commit()). */
 static enum rc
 transact_once(struct writer *w, struct unit **units, size_t n,
     const struct attempt *how, size_t *ret_ready, struct err *err)
@@ -236,9 +237,10 @@ waited(const struct writer *w, enum rc rc)
  * way (db_retryable()): it had locked a row for which this transaction must not
  * wait at that point, it had inserted a row with the same key, or a deadlock
  * was resolved at this transaction's expense.  Also tries again when the wait
- * for a lock has timed out: from then on all attempts do not wait for the
- * listed rows, and defer the units whose rows are locked (search).  A wait that
- * times out even then ends the attempts. */
+ * for a lock has timed out: from then on no attempt waits for the rows that the
+ * units list (unit_kind.locks), and each defers the units whose rows are locked
+ * (search).  A wait that times out even then, and any other failure, ends the
+ * attempts. */
 enum rc
 writer_transact(struct writer *w, struct unit **units, size_t n, bool alone,
     size_t *ret_ready, struct err *err)

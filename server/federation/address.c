@@ -2,9 +2,9 @@
 /*
  * The addresses that this server does not contact unless an operator allows
  * them, as prefixes: the special-purpose registries of IANA for IPv4 and IPv6
- * (RFC 6890), multicast, and all of IPv6 outside 2000::/3.  Even the entries of
- * the registries that IANA calls globally reachable are refused, because no
- * chat server has such an address.
+ * (RFC 6890), multicast, and all of IPv6 outside 2000::/3 (but ::ffff:a.b.c.d
+ * is checked as IPv4).  Even the entries of the registries that IANA calls
+ * globally reachable are refused, because no chat server has such an address.
  */
 #include <sys/socket.h>
 

@@ -2,10 +2,12 @@
 /*
  * Sends a parcel to another server, the peer, in signed HTTP requests.  The
  * items of a parcel are messages and receipts for one destination; a parcel
- * without items is a heartbeat.  One request is enough, unless the peer accepts
- * fewer items or bytes in a request, or refuses a request as a whole and the
- * parcel is split to find the item that it refuses, or the same items must be
- * sent once more (CLASSIFY_SIGN_ANEW, ask_again()).
+ * without items is a heartbeat.  One request is enough, with three exceptions.
+ * The peer may accept fewer items or bytes in a request than the parcel has.
+ * The peer may refuse a request as a whole; then its items are sent in smaller
+ * requests to find the bad one.  Or the same items must be sent once more, with
+ * a new signature (CLASSIFY_SIGN_ANEW) or because the peer was restored
+ * (ask_again()).
  *
  * The requests of a parcel are sent one after the other.  When the answer to a
  * request neither accepts nor rejects an item, the items of its lane (one
@@ -217,9 +219,9 @@ read_outcome(struct carry *c, struct outcome *o)
 }
 
 /* Passes to peer_clocks_hear() how far the peer's clock is off.  Takes the time
- * from the heartbeat in the answer, which the peer's own software wrote.
- * Without one, takes the header Date, which may come from a proxy.  Does
- * nothing if there is no answer, or neither time in it. */
+ * of the heartbeat in the answer, which the peer's own software wrote.  If the
+ * answer has no heartbeat, takes the header Date, which may come from a proxy.
+ * Does nothing if there is no answer, or if the answer has neither time. */
 static void
 hear_clock(const struct carry *c, const struct outcome *o)
 {
@@ -258,9 +260,9 @@ explain(const struct carry *c, const struct outcome *o, char *ret, size_t size)
 
 /* Marks this server's copy of the peer's document (/.well-known/twinbox) as
  * stale if the answer suggests that the document has changed.  That is an
- * answer with another epoch than the copy, or with a status that an outdated
- * URL would give: 300 to 499, except 429.  503 key-unknown does not count,
- * because its cause is the key of this server. */
+ * answer with another epoch than the copy (if both have one), or with a status
+ * that an outdated URL would give: 300 to 499, except 429.  503 key-unknown
+ * does not count, because its cause is the key of this server. */
 static void
 look_stale(struct carry *c, const struct outcome *o)
 {

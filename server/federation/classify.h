@@ -5,12 +5,13 @@
  * answers").
  *
  * The rule behind classify(): a message is given up only if the peer's own
- * software rejects it: by its ack in the answer, or, if it was alone in the
- * request, by status 400, 413 or 422 with the problem code bad-request,
- * too-large or body-too-large.  All other answers without acks, such as those
- * of a proxy or a wrong host, and no answer at all, use up no retry of the
- * messages.  The request is sent again at once, signed anew or in halves, or
- * the messages wait, and the destination is paused or charged with a failure.
+ * software rejects it: by the ack for this message in the answer, or, if the
+ * message was alone in the request, by status 400, 413 or 422 with the problem
+ * code bad-request, too-large or body-too-large.  All other answers without
+ * acks, such as those of a proxy or a wrong host, and no answer at all, use up
+ * no retry of the messages.  The request is sent again at once, signed anew or
+ * in halves, or the messages wait, and the destination is paused or charged
+ * with a failure.
  *
  * Thread: any, in all of these.  Only parsing a problem document allocates
  * memory.

@@ -2,9 +2,10 @@
 /*
  * See directory.h.
  *
- * There are two LRU lists: peers, whose database rows are in memory, and names,
- * which are not known (yet) to be in the database.  A name that is added evicts
- * at most another name, so a stranger who invents names cannot evict a peer.
+ * There are two LRU lists: peers, whose database rows are in memory, and names:
+ * domains that are not known (yet) to be in the database.  A name that is added
+ * evicts at most another name, so a stranger who invents names cannot evict a
+ * peer.
  */
 #include <stdio.h>
 #include <string.h>
@@ -211,9 +212,9 @@ ask(struct directory *d, struct entry *e, enum directory_want what)
 }
 
 /* The database row of ${e} was changed.  Starts to read it.  If a look-up of
- * ${e} is already under way or there is no room for another, sets e->again:
- * then the row is read when that look-up has ended or when ${e} is used next.
- */
+ * ${e} is already under way, sets e->again, and the row is read when that
+ * look-up has ended.  If no look-up can be started, also sets e->again, and the
+ * row is read when ${e} is used next. */
 static void
 reread(struct directory *d, struct entry *e)
 {
@@ -267,8 +268,8 @@ key_of(const struct directory *d, const struct entry *e, const char *key_id,
 
 /* Starts a look-up of ${e}, a domain that is not known to be in the database:
  * its row is read and, if there is none, its document is fetched.  Does nothing
- * for directory_failed_ms after a fetch of the document has failed
- * (directory_failed()). */
+ * while a look-up of ${e} is under way, and for directory_failed_ms after a
+ * fetch of the document has failed (directory_failed()). */
 static void
 ask_unknown(struct directory *d, struct entry *e)
 {
@@ -280,9 +281,9 @@ ask_unknown(struct directory *d, struct entry *e)
 /* Starts a fetch of the document of ${e}, a known peer.  Either a request names
  * a key of the peer that is not known here, or is_old() has found that the
  * known keys may be outdated.  Does nothing while a look-up of ${e} is under
- * way, for directory_again_ms after this function started the last one, and for
+ * way, for directory_again_ms after this function has last started one, and for
  * directory_failed_ms after a fetch of the document has failed.
- * directory_later() ends the first of these two times. */
+ * directory_later() ends the time directory_again_ms early. */
 static void
 ask_document(struct directory *d, struct entry *e)
 {
@@ -296,9 +297,10 @@ ask_document(struct directory *d, struct entry *e)
 }
 
 /* Returns true if the keys of ${e} may be outdated: this process has read no
- * document of the peer since it added ${e}, or the lifetime of the document
- * ended at least KEYS_TRUSTED_MS ago.  Keys that an operator has pinned are
- * never outdated, because the document does not change them. */
+ * document of the peer since it added ${e}, the lifetime of the document ended
+ * at least KEYS_TRUSTED_MS ago, or directory_stale() has marked the document.
+ * Keys that an operator has pinned are never outdated, because the document
+ * does not change them. */
 static bool
 is_old(const struct directory *d, const struct entry *e)
 {
@@ -525,8 +527,8 @@ directory_stale(struct directory *d, const char *domain)
 
 	lock_take(&d->lock);
 	if ((e = find(d, domain)) != NULL) {
-		/* is_old() then finds the keys outdated at any time of the
-		 * monotonic clock, which may begin at the boot. */
+		/* With 0, is_old() would trust the keys in the first hour after
+		 * a boot, because the monotonic clock may begin there. */
 		e->fresh_until_ms = -KEYS_TRUSTED_MS;
 		e->usable_until_ms = 0;
 	}

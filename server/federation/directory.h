@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The directory: other servers as this process knows them.  It has the keys
- * that verify their signatures and the URLs to which their messages are sent,
- * and it decides which servers this server exchanges messages with at all.
+ * that verify their signatures and the URLs to which messages for them are
+ * sent, and it decides which servers this server exchanges messages with at
+ * all.
  *
  * Strangers choose the names that this server looks up.  So the directory holds
  * a bounded number of names (the least recently used are dropped), remembers
@@ -66,10 +67,10 @@ struct directory_signer {
 /* Finds the key ${key_id} of ${domain}, with which a request claims to be
  * signed; a stranger may have invented both names.  Starts a look-up if the
  * server or the key is not known, if the database row of the server was read at
- * least directory_reload_ms ago, or if its document may be outdated.  Only
- * later calls see the result of the look-up, and none is started while the
- * limits for look-ups forbid it.  Sets ${ret} only if it returns
- * DIRECTORY_KNOWN. */
+ * least directory_reload_ms ago, or if the document of the server may be
+ * outdated.  Only later calls see the result of the look-up.  No look-up is
+ * started while the limits for look-ups forbid it.  Sets ${ret} only if it
+ * returns DIRECTORY_KNOWN. */
 enum directory_answer directory_signer(struct directory *d, const char *domain,
     const char *key_id, struct directory_signer *ret);
 
@@ -93,7 +94,7 @@ enum directory_way {
 /* Finds where messages for ${domain} are sent.  Sets ${ret} only if it returns
  * DIRECTORY_OPEN_WAY.  May start to read the database row of ${domain} again,
  * but fetches no document: after DIRECTORY_NO_WAY (there is no document here,
- * or its lifetime has ended) the caller starts that look-up. */
+ * or its lifetime has ended) the caller starts the look-up that fetches it. */
 enum directory_way directory_contact(
     struct directory *d, const char *domain, struct directory_contact *ret);
 
@@ -106,10 +107,10 @@ enum directory_way directory_contact(
 bool directory_epoch_past(struct directory *d, const char *domain,
     const struct directory_contact *then, const char *epoch);
 
-/* Returns true if this server may accept messages of its users to users of
- * ${domain}: the policy allows the domain, and no row in memory says that an
- * operator has blocked it.  May start to read that row again; only later calls
- * see the result. */
+/* Returns true if this server may accept messages of its own users to users of
+ * ${domain}: the policy allows the domain, and no database row in memory says
+ * that an operator has blocked the domain.  May start to read the row of
+ * ${domain} again; only later calls see the result. */
 bool directory_reaches(struct directory *d, const char *domain);
 
 /* Returns the entry of ${domain} in the policy if an operator has pinned its
@@ -155,13 +156,15 @@ void directory_later(struct directory *d, const char *domain);
  * directory_failed_ms (10 minutes), no incoming request starts another fetch,
  * but sending a parcel may.  If an older document was read less than
  * DOCUMENT_LIFETIME_MAX_S ago and directory_stale() was not called since,
- * messages are sent by it for at least DOCUMENT_LIFETIME_MIN_S more. */
+ * messages are sent to the URL in the older document for at least
+ * DOCUMENT_LIFETIME_MIN_S more. */
 void directory_failed(struct directory *d, const char *domain);
 
 /* An answer of ${domain} suggests that its document has changed.  Ends the
- * lifetime of the document in memory, so that it is fetched again before the
- * next parcel to ${domain} is sent.  A parcel that is being sent goes on by the
- * contact that it has. */
+ * lifetime of the document in memory: the next parcel to ${domain} waits until
+ * the document was fetched again, and the next request of ${domain} may start
+ * the fetch.  A parcel that is being sent continues with the URL and the limits
+ * that it has. */
 void directory_stale(struct directory *d, const char *domain);
 
 /* ---- look-ups ---- */
@@ -180,10 +183,10 @@ struct directory_options {
 
 	/* Starts a look-up.  Its result comes later, never during this call, by
 	 * directory_learned(), directory_unknown(), directory_later(),
-	 * directory_failed() or directory_stored(); the last one may be
-	 * followed by another of them for the same look-up.  Returns false if
-	 * no look-up can be started: there is no room, memory is short, or the
-	 * server stops.  Thread: any.  Never blocks. */
+	 * directory_failed() or directory_stored().  After directory_stored()
+	 * another of these calls may follow for the same look-up.  Returns
+	 * false if no look-up can be started: there is no room, memory is
+	 * short, or the server stops.  Thread: any.  Never blocks. */
 	bool (*want)(void *arg, const char *domain, enum directory_want what);
 	void *arg;
 };

@@ -26,10 +26,10 @@
 #define DOCUMENT_LEN 65536
 #define DOCUMENT_KEYS 8
 /* DOCUMENT_REQUESTS is the highest limit of requests under way to one peer at
- * the same time.  At a round trip of 150 ms, 64 requests of 50 envelopes are
- * 21,000 envelopes a second, more than a server takes in.
- * DOCUMENT_REQUESTS_UNSAID is the limit for a peer whose document does not
- * state one, as those of older versions. */
+ * the same time; a higher limit in a document counts as this one.  At a round
+ * trip of 150 ms, 64 requests of 50 envelopes are 21,000 envelopes a second,
+ * more than a server takes in.  DOCUMENT_REQUESTS_UNSAID is the limit for a
+ * peer whose document does not state one, as those of older versions. */
 #define DOCUMENT_REQUESTS 64
 #define DOCUMENT_REQUESTS_UNSAID 32
 /* The path of the document. */
@@ -41,9 +41,11 @@
 #define DOCUMENT_AUTHORITY_SIZE (LIMIT_DOMAIN_LEN + sizeof(":65535"))
 #define DOCUMENT_DELIVER_SIZE                                                  \
 	(sizeof("https://" DOCUMENT_DELIVER_PATH) + DOCUMENT_AUTHORITY_SIZE)
-/* The lifetime of a document in seconds, from the max-age of its answer: the
- * default if it has no valid one, the minimum and the maximum.  A shorter or
- * longer max-age counts as the minimum or maximum. */
+/* The lifetime of a document in seconds is the max-age of the HTTP answer that
+ * brought it, but at least DOCUMENT_LIFETIME_MIN_S and at most
+ * DOCUMENT_LIFETIME_MAX_S.  DOCUMENT_LIFETIME_S is the lifetime if there is no
+ * valid max-age, and the max-age that this server sends with its own document.
+ */
 #define DOCUMENT_LIFETIME_S 300
 #define DOCUMENT_LIFETIME_MIN_S 60
 #define DOCUMENT_LIFETIME_MAX_S 86400
@@ -66,7 +68,7 @@ struct document {
 	/* Limits for requests to the server of the document: envelopes in a
 	 * request, bytes in a request, and requests under way at the same time.
 	 * They are at least 1 and at most ENVELOPE_ITEMS, ENVELOPE_REQUEST_LEN
-	 * and DOCUMENT_REQUESTS. */
+	 * and DOCUMENT_REQUESTS, in this order. */
 	int64_t items, bytes, requests;
 	char epoch[ENVELOPE_EPOCH_LEN + 1]; /* "": not given */
 };

@@ -2,7 +2,7 @@
 /*
  * Explains the result of each step of a contact with another server, with
  * advice, to an operator who runs "twinboxd check-federation".  These functions
- * use neither the network nor the database; the command does that and passes
+ * use neither the network nor the database; the command uses both and passes
  * the results.
  *
  * Texts may quote what another server says.  explain_write() and
@@ -89,9 +89,9 @@ void explain_addresses(
 void explain_transport(const char *authority, enum classify_transport transport,
     const char *error, struct explain *ret);
 
-/* Explains that the request for the document was answered with the HTTP status
- * ${status}, not with 200.  ${said} is the problem document of the answer;
- * NULL: none. */
+/* Sets ${ret} to a failed step: the request for the document was answered with
+ * the HTTP status ${status}, not with 200.  ${said} is the problem document of
+ * the answer; NULL: none. */
 void explain_document_status(
     int status, const struct classify_said *said, struct explain *ret);
 

@@ -78,8 +78,9 @@ on_piece(struct http_request *req, const char *p, size_t n, void *arg)
 	sign_sha256_update(&call->hash, p, n);
 }
 
-/* The function authorize of the gate.  http calls it when a request is
- * complete, or already before the body is read if on_head() has returned
+/* The function authorize of the gate: sends the refusal of a request, or passes
+ * the request to its handler.  http calls this function when a request is
+ * complete, or before the body is read if on_head() has returned
  * HTTP_SENDER_STRANGER.  http calls on_head() only for requests with a body, so
  * the head of a request without one is checked here.  If on_head() had no
  * memory (the principal is ${arg}), the request is refused even if there is

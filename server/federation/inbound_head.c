@@ -230,9 +230,9 @@ leave(void *arg)
 }
 
 /* Called when the signature is good.  Admits the request: counts it as under
- * way until it is freed, when leave() is called.  Sets the refusal of ${call}
- * instead if a limit of the peer or of all unpinned peers together is used up,
- * or memory is short. */
+ * way until the request is freed, which calls leave().  Sets the refusal of
+ * ${call} instead if a limit of the peer or of all unpinned peers together is
+ * used up, or memory is short. */
 static void
 enter(struct inbound_call *call)
 {

@@ -53,9 +53,10 @@ void inbound_fault(struct inbound_call *call, enum signature_fault fault,
     const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 /* inbound_unknown_key() sets the refusal of ${call} because the key of the
- * signature is not known, or no longer.  inbound_refuse_peer() sets it because
- * an operator has blocked the peer, or the policy does not allow the peer.
- * Neither sends the refusal: inbound_refuse() does. */
+ * signature is not known, or has become invalid since the signature was
+ * verified.  inbound_refuse_peer() sets it because an operator has blocked the
+ * peer, or the policy does not allow the peer.  Neither sends the refusal:
+ * inbound_refuse() does. */
 void inbound_unknown_key(struct inbound_call *call);
 void inbound_refuse_peer(struct inbound_call *call);
 

@@ -6,15 +6,16 @@
  *
  * Each limit is a token bucket that holds the amount of a minute.  The buckets
  * of requests, envelopes and bytes admit or refuse whole requests: a request is
- * admitted if each of the three holds at least 1, and the peer has fewer than
- * INBOUND_UNDER_WAY requests under way.  The envelopes and bytes of the request
- * are known only afterwards; they are charged then, and a bucket may go below
- * zero.  Until it holds 1 again, requests are refused by their heads (429)
- * without a transaction, and the answer has the seconds to wait.  Refusing
- * single envelopes of a request instead would make later envelopes of the same
- * sender wait.  The buckets of new conversations and of unknown recipients do
- * limit single envelopes: those that would add a conversation, and those whose
- * recipient does not exist.
+ * admitted if each of the three holds at least 1 (those of the peer, and, for
+ * an unpinned peer, also those of all unpinned peers together) and the peer has
+ * fewer than INBOUND_UNDER_WAY requests under way.  The envelopes and bytes of
+ * the request are known only afterwards; they are charged then, and a bucket
+ * may go below zero.  Until it holds 1 again, requests are refused by their
+ * heads (429) without a transaction, and the answer has the seconds to wait.
+ * Refusing single envelopes of a request instead would make later envelopes of
+ * the same sender wait.  The buckets of new conversations and of unknown
+ * recipients do limit single envelopes: those that would add a conversation,
+ * and those whose recipient does not exist.
  *
  * Thread: any, in all of these but new and free.
  */
@@ -57,7 +58,7 @@ enum inbound_limit {
  * and not yet answered.  Beyond it, a request is refused (429) and the peer
  * should wait one second.  The limit is twice DOCUMENT_REQUESTS, the most that
  * this server's document ever allows, because requests that the peer has given
- * up may still be here.  Even so they fill less than a quarter of the writer's
+ * up may still be here.  Even so they fill only a small part of the writer's
  * queue.  The memory for bodies has its own limit for each peer, see
  * requests_offered() in inbound.c. */
 #define INBOUND_UNDER_WAY (2 * (int64_t)DOCUMENT_REQUESTS)
@@ -84,11 +85,11 @@ struct inbound_peer {
 /* Admits a request of ${peer} at monotonic ${now_ms}, and charges 1 to the
  * buckets of requests; *ret_wait_s is then 0, and inbound_limits_leave() must
  * follow.  Returns false, and charges nothing, if a bucket of requests,
- * envelopes or bytes is empty (of the peer, or of all unpinned peers together,
- * unless ${peer} is pinned) or the peer has INBOUND_UNDER_WAY requests under
- * way; then the peer should wait *ret_wait_s seconds.  If there is no memory
- * for an account of ${peer}, only the limit of all unpinned peers together can
- * refuse the request. */
+ * envelopes or bytes holds less than 1 (of the peer, or of all unpinned peers
+ * together, unless ${peer} is pinned) or the peer has INBOUND_UNDER_WAY
+ * requests under way; then the peer should wait *ret_wait_s seconds.  If there
+ * is no memory for an account of ${peer}, only the limit of all unpinned peers
+ * together can refuse the request. */
 bool inbound_limits_enter(struct inbound_limits *l,
     const struct inbound_peer *peer, int64_t now_ms, int *ret_wait_s);
 

@@ -5,12 +5,13 @@
  * work `receive` to the writer, and answers when the unit is on disk.
  *
  * Life of a struct taking: inbound_take() allocates it in the thread of the
- * HTTP loop and submits its unit.  When the unit is finished, the sync thread
- * answers the request and frees the struct, or the writer's thread if the unit
- * was not committed.  If `receive` has accepted the request and the request has
- * acks, a second unit follows before the answer.  A request that is answered
- * before the first unit was submitted (refused, or because the server stops) is
- * answered in the thread of the HTTP loop, which then frees the struct at once.
+ * HTTP loop and submits its unit.  If `receive` has accepted the request and
+ * the request has acks, a second unit follows with the acks.  When the last
+ * unit is finished, the sync thread (which syncs commits to disk) answers the
+ * request and frees the struct; if that unit was not committed, the writer's
+ * thread does.  If no unit is submitted (the request is refused, the writer
+ * does not take the unit, or the server stops), the thread of the HTTP loop
+ * answers and frees the struct at once.
  */
 #include <stdio.h>
 #include <string.h>
@@ -81,10 +82,10 @@ answer_reconnect(struct inbound_call *call, struct envelope_answer *answer)
 	answer_write(call, answer);
 }
 
-/* Returns the reason to send to the peer for an envelope that the transaction
- * decided with ${reason}.  This is ${reason} itself, except for
+/* Returns the reason to send to the peer for an envelope for which the
+ * transaction has decided ${reason}.  This is ${reason} itself, except for
  * ENVELOPE_UNKNOWN_RECIPIENT, because the peer may be guessing names.  That
- * reason charges 1 to the limit INBOUND_UNKNOWN.  If the limit is used up,
+ * reason charges 1 to the rate limit INBOUND_UNKNOWN.  If the limit is used up,
  * returns ENVELOPE_LIMITED instead and charges nothing, so that the peer does
  * not learn whether the name exists. */
 static enum envelope_reason
@@ -267,9 +268,10 @@ settle_acks(struct taking *t)
 }
 
 /* Refuses the request, because its transaction found that the key is no longer
- * valid, or that the peer was forgotten or blocked by an operator.  Nothing was
- * written.  Removes the entry of the peer from the directory, because it is
- * outdated.  The caller frees ${t}. */
+ * valid, that an operator has blocked the peer, or that the peer was deleted
+ * from the table of peers.  Nothing was written.  Removes the peer's entry,
+ * which is outdated, from the directory (the peers in memory).  The caller
+ * frees ${t}. */
 static void
 refuse_stranger(struct taking *t)
 {

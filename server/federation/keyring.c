@@ -107,9 +107,9 @@ unit_finished(struct unit *base)
 
 /* If the keyring has keys that are no longer published, and no unit of this
  * function is under way, submits a unit that retires these keys, and so erases
- * their seeds.  Otherwise the seeds would stay in the database until an
- * operator changes keys.  If the writer does not take the unit, the next
- * reading tries again.  Thread: reader. */
+ * their seeds.  Without such a unit the seeds would stay in the database until
+ * an operator changes keys.  If the writer does not take the unit, the next
+ * reading of the keys tries again.  Thread: reader. */
 static void
 retire_expired(struct keyring *k)
 {
@@ -131,8 +131,8 @@ retire_expired(struct keyring *k)
 /* Replaces the keys in memory by those of the database, and then calls
  * retire_expired().  After an error the keys in memory stay as they are; the
  * next reading comes soon, because the loop of outbound.c calls
- * keyring_refresh() at each turn.  The error is not reported here: if the
- * database is away, readers_can_begin() is false, and so is /readyz.
+ * keyring_refresh() at each turn.  The error is not reported here: while the
+ * database is away, readers_can_begin() is false, so that /readyz answers 503.
  * Thread: reader. */
 static void
 read_keys(struct read_job *job, struct db *db, struct err *err)
@@ -186,10 +186,11 @@ has_published(struct keyring *k)
 	return (keyring_published(k, keys) > 0);
 }
 
-/* Makes a key in the database, of which no key is published; the caller then
- * reads it into the keyring.  The thread of the writer does not run yet, so
- * this function itself calls writer_run_once() until the unit that makes the
- * key is finished.  Returns the result of the unit, or of submitting it. */
+/* Called if the database has no key that is published: makes one there, which
+ * the caller then reads into the keyring.  The thread of the writer does not
+ * run yet, so this function itself calls writer_run_once() until the unit that
+ * makes the key is finished.  Returns the result of the unit, or of submitting
+ * it. */
 static enum rc
 make_first(const struct keyring_options *o, struct err *err)
 {

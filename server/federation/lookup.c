@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Looks up a peer: reads its database row, fetches its document if the look-up
- * wants it, and writes the keys and the epoch of the document to the database.
- * Passes what it has read to the directory.
+ * wants it, and writes the keys and the epoch of the document to the database
+ * (the epoch changes when the peer is restored from a backup).  Passes what it
+ * has read to the directory, the peers in memory.
  *
  *	NEW --> READING --> (the end, if the row is all that is wanted, or
  *	                    the peer is blocked)
  *	        READING --> QUEUED --> FETCHING --> STORING --> the end
  *
  * In each phase a failure ends the look-up.  At most one look-up for a domain
- * runs at a time.  Parcels for the peer wait for the end of the look-up.  A
- * request of the peer does not wait: if its key is not known, it is answered
- * "key-unknown", and the peer repeats it.
+ * runs at a time.  Parcels (messages and receipts to be sent to the peer) wait
+ * for the end of the look-up.  A request of the peer does not wait: if its key
+ * is not known, it is answered "key-unknown", and the peer repeats it.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -49,11 +50,12 @@ drop(struct lookup *l)
 /* ---- the end ---- */
 
 /* Ends and frees ${l}, and lets the parcels that wait for it continue: each is
- * sent if the directory has a contact of the peer now, and fails otherwise, for
- * the reason ${why} (NULL: the look-up itself has not failed).  If ${ours} is
- * true or the server stops, all of them fail by carry_fail_here(), so the
- * circuit breaker of the peer does not count it.  Then begins the look-up
- * l->after, if there is one, unless the server stops. */
+ * sent if the directory has a fresh document of the peer now, and fails
+ * otherwise, for the reason ${why} (NULL, if the look-up itself has not failed:
+ * "no document").  If ${ours} is true or the server stops, all of these parcels
+ * fail by carry_fail_here(), so the circuit breaker of the peer does not count
+ * it.  Then begins the look-up l->after, if there is one, unless the server
+ * stops. */
 static void
 let_go(struct lookup *l, const char *why, bool ours)
 {
@@ -276,11 +278,12 @@ refill(struct outbound *o)
 	o->fetches_at_ms = now;
 }
 
-/* Fetches the document at once if a parcel waits for it.  The look-up of a
- * stranger is limited.  If the bucket of LOOKUP_FETCHES_MINUTE fetches is
- * empty, the look-up ends with put_off(), so that the queue stays short.
- * Otherwise it fetches now, or stays in the phase LOOKUP_QUEUED until fewer
- * than LOOKUP_FETCHES fetches for strangers are under way. */
+/* Fetches the document at once if a parcel waits for the look-up.  A look-up
+ * for which no parcel waits (a stranger's) is limited.  If the bucket of
+ * LOOKUP_FETCHES_MINUTE fetches is empty, the look-up ends with put_off(), so
+ * that the queue stays short.  Otherwise it fetches now, or stays in the phase
+ * LOOKUP_QUEUED until fewer than LOOKUP_FETCHES fetches for strangers are under
+ * way. */
 static void
 queue(struct lookup *l)
 {
@@ -427,7 +430,8 @@ run(struct outbound *o, struct outbound_job *job)
 	 * reach the directory, so ${l} is not needed, with one exception: if
 	 * ${l} only reads the row again, the row may have changed after
 	 * ${other} has read it.  Then ${l} waits in ${other->after} until
-	 * ${other} has ended, unless another look-up waits there. */
+	 * ${other} has ended; if a look-up waits there already, ${l} is freed.
+	 */
 	if (other != NULL && l->what == DIRECTORY_WANT_STORED &&
 	    other->after == NULL && !atomic_load(&o->stopping)) {
 		other->after = l;

@@ -94,8 +94,8 @@ wait(struct outbound *o, int ms)
 	struct pollfd alone = {.fd = fd.fd, .events = POLLIN};
 
 	/* If memory is short, curl_multi_poll() fails at once.  Then wait with
-	 * poll() for the mailbox only, so that the loop does not spin.  The
-	 * same if there is no multi handle yet. */
+	 * poll() for the mailbox only, so that the loop does not spin.  If
+	 * there is no multi handle yet, wait for the mailbox only, too. */
 	if (o->multi == NULL ||
 	    curl_multi_poll(o->multi, &fd, 1, ms, NULL) != CURLM_OK)
 		(void)poll(&alone, 1,

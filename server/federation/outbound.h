@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Requests to other servers.  Sends parcels for the relay as signed requests
- * and stores the answers in the parcels: this is the remote carrier of
- * relay/carrier.h.  Also fetches the documents of other servers.
+ * Requests to other servers.  Sends the parcels of the relay (each has messages
+ * and receipts for one server) as signed requests, and stores the answers in
+ * the parcels: this is the remote carrier of relay/carrier.h.  Also fetches the
+ * documents (keys and URLs) of other servers.
  *
  * One thread does all of this with libcurl's multi interface.  It is not the
  * relay's thread, because signing, TLS and libcurl must not delay deliveries to

@@ -37,8 +37,9 @@ void peer_clocks_free(struct peer_clocks *p);
  * server's; negative: by how many it is at least behind; 0: it may be right.
  * The other server wrote its time ${date_ms}, which may lack the milliseconds,
  * into the answer to a request.  By the wall clock here, the request was sent
- * at ${sent_ms} and the answer arrived at ${got_ms}.  For a time in a request,
- * callers pass its arrival as both; a slow request then looks like a clock that
+ * at ${sent_ms} and the answer arrived at ${got_ms}.  If the other server wrote
+ * its time into a request of its own, callers pass the arrival of that request
+ * as ${sent_ms} and as ${got_ms}; a slow request then looks like a clock that
  * is behind. */
 int64_t peer_clocks_ahead_ms(int64_t date_ms, int64_t sent_ms, int64_t got_ms);
 

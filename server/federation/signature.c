@@ -2,9 +2,9 @@
 /*
  * See signature.h.
  *
- * The parser takes NUL-terminated texts apart from left to right, and refuses a
- * text at the first part that the profile does not allow there.  It also checks
- * the lengths of the texts and the lifetime of the signature.
+ * The parser reads NUL-terminated texts from left to right, and refuses a text
+ * at the first part that the profile does not allow there.  It also checks the
+ * lengths of the texts and the lifetime of the signature.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -247,10 +247,10 @@ signature_timely(const struct signature *s, int64_t now_s)
 
 /* ---- what is signed ---- */
 
-/* Returns true if ${value} is not NULL or empty, has only printable ASCII and
- * no space at its ends.  A line end inside a value would add a line to the
- * signed text; the signature could then be used for another request that has
- * this text. */
+/* Returns true if ${value} is neither NULL nor empty, has only printable ASCII,
+ * and has no space at its ends.  A line end inside a value would add a line to
+ * the signed text; the signature could then be used for another request that
+ * has this text. */
 static bool
 is_plain(const char *value)
 {

@@ -31,9 +31,9 @@
 #define SIGNATURE_NONCE_MIN 16
 #define SIGNATURE_NONCE_MAX 64
 #define SIGNATURE_KEY_ID_MAX 64
-/* The longest lifetime of a signature (expires - created) in seconds, and the
- * difference in seconds between the clocks of signer and receiver that is
- * tolerated. */
+/* Seconds.  SIGNATURE_LIFE_S: the longest lifetime of a signature (expires -
+ * created); a longer one is refused.  SIGNATURE_SKEW_S: the difference between
+ * the clocks of signer and receiver that is tolerated. */
 #define SIGNATURE_LIFE_S 300
 #define SIGNATURE_SKEW_S 300
 /* The longest Signature-Input that is accepted; the profile needs less. */

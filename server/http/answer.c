@@ -79,8 +79,8 @@ answer_deliver(struct http_request *req)
 /* Takes ${n} bytes of the budget for answers, for the answer of ${req} or a
  * piece of it; answer_gone() gives them back.  Returns false, with nothing
  * taken, if the whole budget or the share of the request's owner has no room,
- * or there is no memory to count the bytes.  At most LIMIT_ANSWER_FREE bytes
- * always pass and are not counted; without a budget, any number passes. */
+ * or there is no memory to count the bytes.  Returns true and counts nothing if
+ * ${n} is at most LIMIT_ANSWER_FREE or there is no budget. */
 static bool
 answer_room(struct http_request *req, size_t n)
 {

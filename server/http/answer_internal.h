@@ -11,8 +11,9 @@
 #include "http/request_internal.h"
 
 /* The body of the 503 that is sent when there is no memory for an answer,
- * without the newline at its end.  Past libmicrohttpd (answer_raw()) the
- * request id is inserted before the closing brace. */
+ * without the newline at its end.  If answer_raw() writes the 503 directly to
+ * the socket, it inserts the request id before the closing brace; libmicrohttpd
+ * sends the body without the id. */
 #define NO_MEMORY_PROBLEM                                                      \
 	"{\"type\":\"/problems/busy\",\"title\":\"The server is busy\","       \
 	"\"status\":503,\"code\":\"busy\",\"retry_after\":1,"                  \

@@ -17,8 +17,9 @@
  *  6. request_completed()
  *
  * If the connection ends early, for example because step 2 or 3 refuses the
- * request and closes the connection, step 6 follows next; drop_request_of() has
- * the exception.
+ * request and closes the connection, step 6 follows next.  libmicrohttpd 0.9.75
+ * leaves out step 6 after a second fault in a head; drop_request_of() then ends
+ * the request.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -43,13 +44,13 @@ conn_of(struct MHD_Connection *mhd)
 	return (info == NULL ? NULL : info->socket_context);
 }
 
-/* Ends ${target}, which is in libmicrohttpd's own buffer, behind its "?", so
- * that the library finds no query there.  The request has its own copy of the
- * query (target_read()).  libmicrohttpd 0.9.7x, the only version for which this
- * function is called, parses in place: after request_line() it would split the
- * query and keep a record for each parameter.  Thousands of parameters would
- * use up the connection's memory, and the library would close the connection
- * without an answer. */
+/* Writes a NUL behind the "?" of ${target}, which is in libmicrohttpd's own
+ * buffer, so that the library finds no query there.  The request has its own
+ * copy of the query (target_read()).  libmicrohttpd 0.9.7x, the only version
+ * for which this function is called, parses in place: after request_line() it
+ * would split the query and keep a record for each parameter.  Thousands of
+ * parameters would use up the connection's memory, and the library would close
+ * the connection without an answer. */
 static void
 hide_query(const char *target)
 {
@@ -99,10 +100,11 @@ is_stray_upgrade(const struct http_request *req)
 }
 
 /* Returns the longest body, in bytes, of a route with ${flags}.  The small
- * limit of HTTP_PUBLIC applies only without HTTP_PEER_BODY and HTTP_FULL_BODY.
- * Reason: while a node waits for its database, main/room.c makes each route
- * public, and answers 503, after which a peer or a client repeats its message;
- * after "body too large" it would give up the message. */
+ * limit of HTTP_PUBLIC applies only if neither HTTP_PEER_BODY nor
+ * HTTP_FULL_BODY is set.  Reason: while a node waits for its database,
+ * main/room.c makes each route public, and answers 503, after which a peer or a
+ * client repeats its message; after "body too large" the peer or client would
+ * give up the message. */
 static size_t
 body_limit(unsigned flags)
 {
@@ -116,9 +118,10 @@ body_limit(unsigned flags)
 }
 
 /* Looks up the path of ${req}, which ends with a slash, without this slash.  If
- * its route for the method has HTTP_SLASH, sets head.pattern and
- * head.elsewhere, by which dispatch() later answers with a redirect.  Otherwise
- * changes nothing, and the caller refuses the request as not found. */
+ * the path without it has a route for the method with the flag HTTP_SLASH, sets
+ * head.pattern and head.elsewhere, by which dispatch() later answers with a
+ * redirect.  Otherwise changes nothing, and the caller refuses the request as
+ * not found. */
 static void
 find_without_slash(struct http_request *req)
 {
@@ -217,10 +220,11 @@ check_length(struct http_request *req)
 
 /* Handles the call of access_handler() with the headers: checks them, finds the
  * route, and decides whether the body is read (sender_check()).  Closes the
- * connection of a stray upgrade without an answer.  If the request is refused
- * and has a body or answer.close is set, sends the refusal at once and closes
- * the connection.  If it is refused without either, dispatch() sends the
- * refusal at the end of the request, so that the connection can be kept. */
+ * connection without an answer if the request belongs to the WebSocket side
+ * (is_stray_upgrade()).  A refused request that has a body, or for which
+ * answer.close is set, gets the refusal at once, and its connection is closed.
+ * Any other refused request gets the refusal from dispatch() at the end of the
+ * request, so that the connection can be kept. */
 static enum MHD_Result
 access_head(struct http_request *req, const char *method, const char *version)
 {
@@ -278,9 +282,9 @@ keep_piece(struct http_request *req, const char *data, size_t n)
 /* Appends a piece to the body.  If body.unsure is set, which is possible only
  * at the first piece, starts the look-up of the request's sender instead and
  * consumes nothing: libmicrohttpd passes the same piece again after the
- * look-up.  If either fails, refuses the request and ends the connection; the
- * refusal is written directly to the socket, because libmicrohttpd takes no
- * response while a body arrives. */
+ * look-up.  If appending or starting the look-up fails, refuses the request and
+ * ends the connection; the refusal is written directly to the socket, because
+ * libmicrohttpd takes no response while a body arrives. */
 static enum MHD_Result
 access_body(struct http_request *req, const char *data, size_t *size)
 {

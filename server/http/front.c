@@ -207,10 +207,10 @@ front_hand_over(struct front *front, struct conn *conn, enum front_kind kind)
 }
 
 /* Sets ${*ret} to the kind of ${conn} by the bytes that have arrived, which
- * stay unread; FRONT_MORE if these do not suffice.  If ${hung_up} is set, no
- * more bytes will come, and ${*ret} is another kind.  Returns false if the
- * client has closed without sending anything, or the socket has failed; the
- * caller then closes the connection. */
+ * stay unread; FRONT_MORE: these do not suffice.  If ${hung_up} is set, no more
+ * bytes will come, so ${*ret} is not FRONT_MORE when this function returns
+ * true.  Returns false if the client has closed without sending anything, or
+ * the socket has failed; the caller then closes the connection. */
 static bool
 front_peek(struct front *front, const struct conn *conn, bool hung_up,
     enum front_kind *ret)

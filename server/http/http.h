@@ -77,10 +77,11 @@ enum http_sender {
 };
 
 /* Called with the head of a request that announces a body and whose route is
- * not HTTP_PUBLIC, before any of the body is read.  The result decides whether
- * the body is read (KNOWN), is read after a look-up of the sender if it may be
- * longer than LIMIT_REQUEST_LEN (UNKNOWN), or is not read (STRANGER).  Thread:
- * the loop's. */
+ * not HTTP_PUBLIC, before any of the body is read.  The result decides about
+ * the body.  HTTP_SENDER_KNOWN: it is read.  HTTP_SENDER_UNKNOWN: if it may be
+ * longer than LIMIT_REQUEST_LEN, it is read only after a look-up of the sender,
+ * otherwise at once.  HTTP_SENDER_STRANGER: it is not read.  Thread: the
+ * loop's. */
 typedef enum http_sender (*http_head_fn)(struct http_request *req, void *arg);
 
 /* Starts the look-up of a sender that is HTTP_SENDER_UNKNOWN, before a body is
@@ -218,10 +219,11 @@ void http_drain(struct http *http);
  * Thread: any.  Blocks: never. */
 void http_refuse(struct http *http);
 
-/* Return the number of requests under way (from the end of a request's head
- * until its answer has been sent or its connection has ended), the number of
- * requests whose head has ever been received, and the number of open
- * connections, without WebSockets.  Thread: any. */
+/* http_pending() returns the number of requests under way (from the end of a
+ * request's head until its answer has been sent or its connection has ended),
+ * http_begun() the number of requests whose head has ever been received, and
+ * http_connections() the number of open connections, without WebSockets.
+ * Thread: any. */
 size_t http_pending(const struct http *http);
 uint64_t http_begun(const struct http *http);
 size_t http_connections(const struct http *http);
@@ -276,9 +278,9 @@ const char *http_header_list(struct http_request *req, const char *name);
 /* Returns the number of headers ${name}. */
 size_t http_header_count(const struct http_request *req, const char *name);
 
-/* Returns true if the value ${list} of If-None-Match contains the ETag ${tag},
- * which includes its quotes, or "*".  Ignores W/ before an ETag of the list
- * (weak comparison).  Returns false if ${list} is NULL. */
+/* Returns true if ${list}, the value of If-None-Match, contains "*" or the ETag
+ * ${tag}, whose quotes are part of ${tag}.  Ignores W/ before an ETag of the
+ * list (weak comparison).  Returns false if ${list} is NULL. */
 bool http_etag_listed(const char *list, const char *tag);
 
 /* Returns the body with a NUL behind it, and stores its length without the NUL
