@@ -46,8 +46,8 @@ void htab_clear(struct htab *t);
  * once. */
 void *htab_next(const struct htab *t, size_t *pos);
 
-/* Test aid: sets the hash key of the process, so that walks have the same order
- * in each process.  No table may exist yet. */
+/* Test aid: sets the SipHash key of the process, so that walks have the same
+ * order in each process that sets this key.  No table may exist yet. */
 void htab_key_set(const uint8_t key[16]);
 
 /* Returns the SipHash-2-4 of ${n} bytes with the key of the process.  Thread:

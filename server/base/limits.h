@@ -29,10 +29,10 @@
 /* Metadata: a flat object of strings, as JSON text. */
 #define LIMIT_METADATA_LEN 4096
 #define LIMIT_METADATA_KEYS 32
-/* The most bytes of a request body, unless the route has another of the limits
- * below, and of a WebSocket message from a client after its hello: room for a
- * text of LIMIT_BODY_LEN bytes that are all escaped (\u0061), which makes the
- * text six times as long. */
+/* The most bytes of a request body, if the route has none of the other limits
+ * below, and of a WebSocket message that a client sends after its frame hello:
+ * room for a text of LIMIT_BODY_LEN bytes that are all escaped (\u0061), which
+ * makes the text six times as long. */
 #define LIMIT_REQUEST_LEN 131072
 #define LIMIT_ARRAY_REQUEST_LEN 1048576
 #define LIMIT_ARRAY_ITEMS 100
@@ -92,9 +92,9 @@
  * that no event is lost; only the frames about the dropped changes of outbox
  * entries are never sent. */
 #define LIMIT_EFFECTS_BYTES (16 * 1024 * 1024)
-/* The most members of a conversation who can be notified that another member
- * types: those with the lowest user ids, connected or not.  Further members are
- * never notified. */
+/* The most members of a conversation who can be notified that one member types.
+ * These are, of all other members, those with the lowest user ids, connected or
+ * not.  The rest of the members is never notified. */
 #define LIMIT_TYPING_MEMBERS 32
 /* Scheduled messages that a sender may have. */
 #define LIMIT_SCHEDULED 100

@@ -3,8 +3,9 @@
  * Mailboxes.  A box owns a list under a lock that is never held while a thread
  * waits.  Promises order of arrival, no allocation in put, and one write to the
  * eventfd, if there is one, each time the box changes from empty to not empty.
- * A put signals while it holds the lock, and mbox_free() takes the lock first,
- * so that the thread that takes the last object may free the box at once.
+ * A put writes to the eventfd and signals the condition variable while it holds
+ * the lock, and mbox_free() takes the lock first, so that the thread that takes
+ * the last object may free the box at once.
  *
  * Invariants, under the lock:
  *  1. head is NULL exactly when count is 0; *tail is always NULL;

@@ -2,8 +2,8 @@
 /*
  * Bounded mailboxes, by which threads hand objects to each other.  An object
  * contains its link, so a put never needs memory: only a full or a closed box
- * refuses an object.  Any number of threads put; one thread takes, or several
- * with mbox_take_wait().
+ * refuses an object.  Any number of threads put.  Only one thread takes, unless
+ * all takers use mbox_take_wait().
  */
 #ifndef BASE_MBOX_H
 #define BASE_MBOX_H
@@ -23,9 +23,9 @@ struct mbox;
 
 /* Makes a box for at most ${limit} objects (0: no limit, for objects whose
  * number is bounded elsewhere).  With ${with_eventfd} the box has a descriptor
- * that is readable while the box holds an object or has been closed, see
- * mbox_fd().  Returns NULL if there is no memory or the descriptor cannot be
- * made. */
+ * (mbox_fd()) that is readable while the box holds an object; mbox_close()
+ * makes it readable, too.  Returns NULL if there is no memory or the descriptor
+ * cannot be made. */
 struct mbox *mbox_new(size_t limit, bool with_eventfd);
 
 /* Frees ${box}, which must be empty.  NULL is allowed. */

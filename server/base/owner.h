@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The owner of a part of a shared resource: a user, another server, or the
- * network of a client whose user may not be known yet.  An owner is a number:
- * the keyed hash (htab_hash()) of a user's id, a destination's id or a network.
- * 0 is this server itself.
+ * The owner of a part of a shared resource (a budget of memory, a queue): a
+ * user, another server, or the network of a client, for example while its user
+ * is not known yet.  An owner is a number: the keyed hash (htab_hash()) of a
+ * user's id, a destination's id or a network.  0 is this server itself.
  *
  * Thread: any.
  */

@@ -70,8 +70,8 @@ bool rc_may_retry(enum rc rc);
 /* Returns true if ${rc}, a result of the database, says that the database is
  * busy, is away, or has not confirmed a commit.  The failure is expected to
  * pass, but now concerns every request.  So after a failed batch it does not
- * help to repeat its requests one by one.  Other modules return some of these
- * codes, too (RC_BUSY): the caller knows where ${rc} is from. */
+ * help to repeat its requests one by one.  Do not pass a result of another
+ * module: it may be one of these codes, too (RC_BUSY), with another meaning. */
 bool rc_is_outage(enum rc rc);
 
 /* Returns the result for a file that could not be opened, made, renamed or

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads passwords: from a terminal in raw mode, where they are typed without
- * echo, or from a file or pipe.
+ * Reads passwords: from a terminal, which the caller has put into raw mode
+ * without echo, or from a file or pipe.
  */
 #ifndef BASE_TERMINAL_H
 #define BASE_TERMINAL_H

@@ -64,10 +64,11 @@ const char *thr_self_name(void);
  * thr_start(). */
 void thr_init_main(void);
 
-/* Asserts that the caller runs in a thread of ${role}, or of one of two roles.
- * Threads of THR_MAIN and THR_OTHER pass, too: they run code of other roles
- * before the threads of these roles start and after those threads end, in
- * commands, and in tests with one thread. */
+/* thr_assert() asserts that the caller runs in a thread of ${role};
+ * thr_assert_either(), in one of ${role} or ${other}.  Threads of THR_MAIN and
+ * THR_OTHER pass, too: they run code of other roles before the threads of these
+ * roles start and after those threads end, in commands, and in tests with one
+ * thread. */
 #define thr_assert(role) thr_assert_either(role, role)
 #define thr_assert_either(role, other)                                         \
 	assert(thr_self() == (role) || thr_self() == (other) ||                \

@@ -3,7 +3,7 @@
  * Makes, formats and parses UUIDs.  A version 7 id is 48 bits of milliseconds,
  * 18 bits of counter (the 12 of rand_a and the first 6 of rand_b) and 56 random
  * bits: RFC 9562 section 6.2, method 1.  Promises that the ids of one generator
- * increase strictly; relies on one thread using a generator.
+ * increase strictly; relies on only one thread using each generator.
  */
 #include "base/uuid.h"
 
@@ -21,8 +21,8 @@ uuid_gen_init(struct uuid_gen *gen, const struct clk *clk, struct rnd *rnd)
 }
 
 /* Returns a random start for the counter.  Its top bit is clear, so that at
- * least 131,072 ids fit into a millisecond before the generator must move on to
- * the next one. */
+ * least 131,072 ids fit into a millisecond before the generator must use the
+ * next millisecond. */
 static uint32_t
 fresh_counter(struct rnd *rnd)
 {

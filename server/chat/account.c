@@ -367,10 +367,11 @@ kept_one(void *arg, int64_t device_id, const uint8_t hash[STORE_HASH_LEN])
 		    effects_add_kept(r->env->effects, device_id, hash, r->err);
 }
 
-/* Gives or takes away the rights of an administrator.  The devices keep their
- * tokens, but each node drops the tokens from its cache: this node before the
- * request is answered, the others when a note about the commit arrives, or at
- * their next recheck, which empties the cache (cluster/recheck.c). */
+/* Gives or takes away the rights of an administrator.  The user's devices keep
+ * their tokens, but each node drops the tokens from its cache, which also has
+ * the old rights: this node before the request is answered, the others when a
+ * note about the commit arrives, or at their next recheck, which empties the
+ * cache (cluster/recheck.c). */
 static enum rc
 set_admin(struct tx *tx, struct account_unit *u, bool admin, struct err *err)
 {
@@ -471,8 +472,9 @@ account_apply(struct tx *tx, struct unit *unit, struct err *err)
 
 /* Lists the names to lock: the name of a new user, or "#" and the id of an
  * existing one (no user name contains a "#").  An action that can remove an
- * administrator also locks "#admins".  Two nodes that remove two administrators
- * then do so one after the other, and the second refuses to remove the last. */
+ * administrator also locks "#admins".  If two nodes each remove one of the last
+ * two administrators, they do so one after the other, and the later node
+ * refuses. */
 static enum rc
 account_locks(struct unit *unit, struct lockset *set, struct err *err)
 {

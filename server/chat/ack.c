@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The batch verb `ack`.  An ack reads only the inbox rows above the highest seq
- * that any device of the user has acked before; if it does not go beyond that
- * seq, it reads no rows and only advances the watermark of its device.  An ack
+ * that any device of the user has acked before.  An ack that does not go beyond
+ * that seq reads no rows and only advances the watermark of its device.  An ack
  * of more rows than the batch may still read (WALK_ROWS for all acks and reads
  * of a batch) is continued in later batches.
  */

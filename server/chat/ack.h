@@ -3,9 +3,9 @@
  * Acks: a *device* has received its user's inbox up to a seq.  Acks are
  * cumulative for each device.  When the first of a user's devices acks a
  * message, the outbox row of the message moves from sent to acked.  For each
- * conversation, the sender of the last of these messages gets a "delivered"
- * receipt, which covers all messages up to this one, unless a read has already
- * shown that they were received.
+ * conversation, one "delivered" receipt goes to the sender of the last newly
+ * acked message, and covers all messages up to that message.  No receipt is
+ * sent if a read has already shown that this last message was received.
  */
 #ifndef CHAT_ACK_H
 #define CHAT_ACK_H

@@ -6,8 +6,8 @@
  * change and before the answer to the request that made it; on other nodes,
  * when a note about the commit arrives, or at the next recheck, which empties
  * the cache (cluster/recheck.c).  A thread that read the owner from the store
- * before the change must not add the token to the cache after it; the
- * generation, a counter of removals, detects this.
+ * before the change must not add the token to the cache after the removal;
+ * auth_put() detects this by the generation, a counter of removals.
  * Thread: any.
  */
 #ifndef CHAT_AUTH_H

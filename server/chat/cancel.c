@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The batch verb `cancel`.  A canceled row leaves a gap in its lane, which the
- * delivery skips; the row of a scheduled message has no place in the lane yet
- * and leaves none.  If the sender's own copy of the message is in the sender's
- * inbox, a delete event for the copy is added to that inbox.
+ * The batch verb `cancel`.  A canceled outbox row leaves a gap in its lane, the
+ * queue of a conversation's messages to one recipient; the delivery skips the
+ * gap.  The row of a scheduled message has no place in the lane before the
+ * message is due, so it leaves no gap.  If the sender's own copy of the message
+ * is in the sender's inbox, a delete event for the copy is added to that inbox.
  */
 #include <string.h>
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The batch verb `read`.  The read watermark of a conversation is in the
- * reader's row as its member.  A read never advances it beyond the delivered
- * watermark in the same row, even if the client names a higher number, because
- * messages that are delivered later must show as unread.
+ * The batch verb `read`.  Each member of a conversation has a row, which holds
+ * the number up to which the member has read and the number up to which
+ * messages have been delivered to the member.  A read never advances the read
+ * number beyond the delivered number, even if the client names a higher number,
+ * because messages that are delivered later must show as unread.
  */
 #include <stdio.h>
 #include <string.h>
@@ -307,9 +308,10 @@ read_apply(struct tx *tx, struct unit *unit, struct err *err)
 	return (read_one(tx, CONTAINER_OF(unit, struct read_unit, unit), err));
 }
 
-/* Lists the conversations in which the read advances a watermark, and the
- * watermarks in the reader's inbox and device.  A read up to a seq of the inbox
- * implies an ack, so it also lists the conversations of the messages to ack. */
+/* Lists the rows to lock: the conversations in which the read advances a
+ * watermark, and the watermarks in the reader's inbox and device.  A read up to
+ * a seq of the inbox implies an ack; then also lists the conversations of the
+ * messages to ack. */
 static enum rc
 read_locks(struct unit *unit, struct lockset *set, struct err *err)
 {

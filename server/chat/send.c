@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The batch verb `send`.  Each unit is accepted or refused by reading (whether
- * its id is taken, its recipient) before anything is written for it.  The rows
- * of all units are gathered in one buffer for each table and written together
- * after the last unit, or earlier if a buffer is full or a later unit must see
- * the rows of an earlier one (write_rows()).  On a multi-writer database the
- * inbox rows are written in the last step of the transaction instead.
+ * The batch verb `send`.  A unit of work is one message.  Queries for its id
+ * and its recipient decide whether it is accepted; nothing is written for the
+ * unit before that.  The rows of all units are gathered in one buffer for each
+ * table and written together after the last unit, or earlier if a buffer is
+ * full or a later unit must see the rows of an earlier one (write_rows()).  On
+ * a multi-writer database the inbox rows are written in the last step of the
+ * transaction instead.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -399,11 +400,11 @@ clear_answer(struct send_unit *u)
 	u->conversation_seq = 0;
 }
 
-/* Writes the gathered rows, on a multi-writer database without those of inboxes
- * (txn_write_inbox()).  Called after the last unit of the batch, before a unit
- * with the same message id as an earlier unit, so that the query for the id
- * finds the message of the earlier unit, and before a sender's scheduled
- * messages are counted. */
+/* Writes the gathered rows.  On a multi-writer database txn_write_inbox()
+ * leaves the inbox rows for the last step of the transaction.  Called after the
+ * last unit of the batch; before a unit whose message id an earlier unit of the
+ * batch has, so that the query for the id finds the earlier message; and before
+ * a sender's scheduled messages are counted. */
 static enum rc
 write_rows(struct tx *tx, struct err *err)
 {

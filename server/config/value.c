@@ -15,8 +15,8 @@ struct unit {
 	int64_t factor;
 };
 
-/* The units of a time, in ascending order, which write_units() needs; factors
- * are in milliseconds.  The first unit, "s", is also the unit of a number
+/* The units of a time; factors are in milliseconds.  write_units() relies on
+ * the ascending order.  The first unit, "s", is also the unit of a number
  * without a suffix. */
 static const struct unit times[] = {
     {"s", CONFIG_SECOND},
@@ -90,7 +90,8 @@ write_units(struct buf *out, const struct unit *units, int64_t v)
 	buf_adds(out, best->suffix);
 }
 
-/* Returns the index of ${text} in "a|b|c", -1 if it is not one of them. */
+/* Returns the position (from 0) of ${text} among the words of ${choices}, such
+ * as "a|b|c"; -1 if ${text} is none of these words. */
 static int
 choice_find(const char *choices, const char *text)
 {
@@ -303,8 +304,8 @@ explain(const struct config_row *row, const char *text, char *ret_why)
 }
 
 /* Checks that ${v} is in the range of ${row}.  If it is not, returns false and
- * writes the range to ${ret_why}: the ends of a time or size each with a unit,
- * as write_units() does, those of another setting as numbers only. */
+ * writes the range to ${ret_why}: the ends of a time or size each in the
+ * largest unit that divides it, those of another setting as numbers only. */
 static bool
 check_range(const struct config_row *row, int64_t v, char *ret_why)
 {

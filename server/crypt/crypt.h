@@ -56,8 +56,8 @@ enum rc crypt_password_dummy(
 
 /* Writes to ${ret} a one-time password of 100 random bits from the generator
  * ${rnd}, such as "K7QM-X2RT-9WBD-E4HZ-PN6S".  The alphabet has no 0, O, 1 and
- * I, which people confuse.  The caller hashes it as any password, and limits
- * its use. */
+ * I, which people confuse.  The caller hashes it as any password.  The log-in,
+ * not this function, enforces that it is used once and expires. */
 void crypt_password_once(struct rnd *rnd, char ret[CRYPT_ONCE_SIZE]);
 
 /* ---- hashes ---- */

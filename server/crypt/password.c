@@ -2,7 +2,8 @@
 /*
  * Passwords: argon2id at libsodium's "interactive" cost (64 MiB, two passes),
  * which no setting changes.  Builds with --enable-faults use libsodium's lowest
- * cost if TWINBOX_CHEAP_PASSWORDS is 1, because tests make thousands of users.
+ * cost if the environment variable TWINBOX_CHEAP_PASSWORDS is 1, because tests
+ * make thousands of users.
  *
  * A stored password has libsodium's own form.  But this file parses it and
  * compares the hashes itself, and does not call crypto_pwhash_str_verify(): in

@@ -62,9 +62,10 @@ void sign_sha256_final(struct sign_sha256 *h, uint8_t ret[SIGN_SHA256_SIZE]);
  * >= SIGN_BASE64_SIZE(n) bytes. */
 void sign_base64_write(const void *p, size_t n, char *ret, size_t size);
 
-/* Decodes exactly ${size} bytes from the ${n} characters at ${text}.  Returns
- * false, with ${ret} undefined, for another length, a character outside the
- * alphabet, missing padding, or unused bits that are not 0. */
+/* Decodes the ${n} characters at ${text}, with padding, into exactly ${size}
+ * bytes.  Returns false, with ${ret} undefined, if ${text} gives another number
+ * of bytes, or has a character outside the alphabet, no padding where padding
+ * is needed, or unused bits that are not 0. */
 bool sign_base64_read(const char *text, size_t n, void *ret, size_t size);
 
 #endif

@@ -2,8 +2,9 @@
 /*
  * The functions of db.h.  db_open() selects the driver (SQLite or PostgreSQL)
  * by the URL; most others call the driver of their connection.  If the driver
- * lacks a function, the one here does the same with other functions, does
- * nothing and returns RC_OK or a default, or returns RC_INTERNAL.
+ * lacks a function (NULL in struct db_driver), the function here, depending on
+ * its purpose, calls other functions of the driver instead, does nothing and
+ * returns RC_OK or a default, or returns RC_INTERNAL.
  */
 #include <stdio.h>
 #include <string.h>

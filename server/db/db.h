@@ -52,24 +52,26 @@ enum db_mode {
 	DB_COPIER  /* read-only, for db_backup(); SQLite only */
 };
 
-/* How SQLite's writer syncs the write-ahead log: with DB_SYNC_FULL for each
- * commit (db_commit_early(): later), with DB_SYNC_NORMAL for no commit
- * (synchronous=NORMAL).  No setting selects DB_SYNC_NORMAL: only tests use it,
- * to prove that a test detects the commits that a loss of power then undoes. */
+/* When SQLite's writer syncs the write-ahead log.  DB_SYNC_FULL: at each commit
+ * (after db_commit_early(): in db_sync()).  DB_SYNC_NORMAL: only at checkpoints
+ * (synchronous=NORMAL), so a loss of power can undo commits.  No setting
+ * selects DB_SYNC_NORMAL: only tests use it, to prove that they detect commits
+ * that were undone. */
 enum db_sync { DB_SYNC_FULL, DB_SYNC_NORMAL };
 
-/* A value for the variable at db_options.lineage.  No server has a lineage with
- * this id, so on PostgreSQL db_begin() returns RC_AWAY while the variable has
- * this value. */
+/* The value of the variable at db_options.lineage while no transaction may
+ * begin.  No server has a lineage (a history of the database) with this id, so
+ * on PostgreSQL db_begin() returns RC_AWAY. */
 #define DB_LINEAGE_NOWHERE INT64_C(-1)
 
 /*
- * A lineage is one history of a multi-writer database.  A promoted standby, a
- * restored dump, and a database that was restored to a point in time continue
- * from an earlier state of another lineage, in a lineage of their own, and may
- * lack later commits of the other one.  A server that is not a standby keeps
- * its lineage as long as a connection to it lives.  DB_LINEAGE_SIZE is the room
- * for the name of a lineage, in bytes, with the NUL.
+ * A lineage is one history of a PostgreSQL database.  A promoted standby, a
+ * restored dump, and a database that was restored to a point in time each begin
+ * a new lineage: it continues from an earlier state of the original lineage,
+ * and may lack the commits that the original lineage has after that state.  A
+ * server that is not a standby keeps its lineage as long as a connection to the
+ * server lives.  DB_LINEAGE_SIZE is the room for the name of a lineage, in
+ * bytes, with the NUL.
  */
 #define DB_LINEAGE_SIZE 80
 
@@ -101,14 +103,15 @@ struct db_options {
 	void (*waits)(void *arg, const char *what);
 	void *waits_arg;
 
-	/* PostgreSQL only.  A variable with the id of the lineage that the
-	 * server must have; 0: any server that is not a standby is accepted.
-	 * The pointer is kept, and db_open() and each db_begin() read the
-	 * variable.  If the server has another lineage, db_open() returns
-	 * RC_AWAY; db_begin() first makes a new connection, and returns RC_AWAY
-	 * if the server reached by that one has another lineage, too.  NULL:
-	 * the lineage is not checked; unless the url sets target_session_attrs,
-	 * a writer refuses a standby and a reader accepts it. */
+	/* PostgreSQL only.  A variable with the id of the lineage (history of
+	 * the database) that the server must have; 0: any server that is not a
+	 * standby is accepted.  The pointer is kept, and db_open() and each
+	 * db_begin() read the variable.  If the server has another lineage,
+	 * db_open() returns RC_AWAY; db_begin() first makes a new connection,
+	 * and returns RC_AWAY if the new connection also reaches a server of
+	 * another lineage.  NULL: the lineage is not checked; unless the url
+	 * sets target_session_attrs, a writer refuses a standby and a reader
+	 * accepts it. */
 	const atomic_int_fast64_t *lineage;
 };
 
@@ -175,9 +178,11 @@ db_v_i64_or_null(int64_t v, int64_t none)
 struct db;
 struct db_row;
 
-/* Called for each row of a statement's result.  After it has returned other
- * than RC_OK it is not called again, and the function that runs the statement
- * returns that code (for a queued statement: see "the pipeline" below). */
+/* Called for each row of a statement's result.  After the callback has returned
+ * other than RC_OK it is not called again, and the function that runs the
+ * statement returns that code.  For a queued statement, the call that sends the
+ * queue returns it, but may replace RC_EXISTS and RC_CONFLICT (see "the
+ * pipeline"). */
 typedef enum rc (*db_row_fn)(
     void *arg, const struct db_row *row, struct err *err);
 
@@ -269,18 +274,19 @@ enum rc db_run_many(struct db *db, int stmt, const struct db_set *set,
  * RC_INTERNAL in place of RC_EXISTS and RC_CONFLICT of an earlier statement, so
  * that its caller does not take the error for one of its own statement.  But
  * db_pipeline_flush(), and every call that finds the queue full, return
- * RC_CONFLICT for both; db_commit() returns RC_INTERNAL for both if it sends
- * COMMIT together with the queue, and RC_CONFLICT if it sends the queue before.
+ * RC_CONFLICT for these two codes; db_commit() returns RC_INTERNAL for them if
+ * it sends COMMIT together with the queue, and RC_CONFLICT if it sends the
+ * queue before.
  *
  * With a driver without a pipeline (SQLite), db_pipeline_write() and
  * db_pipeline_query() run each statement at once, and return its error
  * unchanged.
  */
 
-/* Queues ${stmt} for each row of ${set}.  Each run must change exactly one row
- * of a table; else the database is not in the state that the caller has in
- * memory, and the call that takes the result fails with RC_CONFLICT (see above
- * for the calls that turn it into RC_INTERNAL).  The check compares only the
+/* Queues ${stmt} for each row of ${set}.  For each of these rows ${stmt} must
+ * change exactly one row of a table; else the database is not in the state that
+ * the caller has in memory, and the call that takes the result fails with
+ * RC_CONFLICT, or with RC_INTERNAL (see above).  The check compares only the
  * total of changed rows with the number of rows of ${set} (on PostgreSQL, of up
  * to 512 of them).  ${stmt} must not be an INSERT with ON CONFLICT DO NOTHING,
  * because COMMIT may be sent before an INSERT is checked.  ${set} is borrowed
@@ -290,10 +296,10 @@ enum rc db_pipeline_write(struct db *db, int stmt, const struct db_set *set,
 
 /* Queues ${stmt} for each row of ${set}, as db_run_many(), but on PostgreSQL
  * ${stmt} need not take arrays if ${set} has only one row.  ${each}, which must
- * not use ${db}, is called for the result rows by this call (SQLite, and
- * outside a transaction) or by the one that sends the queue; ${arg} must live
- * until db_pipeline_flush(), db_commit() or db_rollback() has returned.  ${set}
- * is borrowed for the call. */
+ * not use ${db}, is called for the result rows by this call on SQLite and
+ * outside a transaction, else by the call that sends the queue; ${arg} must
+ * live until db_pipeline_flush(), db_commit() or db_rollback() has returned.
+ * ${set} is borrowed for the call. */
 enum rc db_pipeline_query(struct db *db, int stmt, const struct db_set *set,
     db_row_fn each, void *arg, struct err *err) MUST_USE;
 
@@ -304,10 +310,11 @@ enum rc db_pipeline_flush(struct db *db, struct err *err) MUST_USE;
  * READ COMMITTED) on a writer's connection, a read snapshot on a reader's.
  * SQLite takes the reader's snapshot now, PostgreSQL with the first statement.
  * If the connection to PostgreSQL is lost, or its server is not of the lineage
- * at db_options.lineage, this call connects again; RC_AWAY: that failed, or
- * failed a moment ago and is not yet tried again.  RC_BUSY: on SQLite a lock
- * was not free within 5 s.  RC_INTERNAL: on SQLite a transaction was open, and
- * has been rolled back; the next call can succeed. */
+ * at db_options.lineage, this call connects again.  RC_AWAY: the attempt to
+ * connect failed, or was not made because the pause after an earlier failed
+ * attempt is not over.  RC_BUSY: on SQLite a lock was not free within 5 s.
+ * RC_INTERNAL: on SQLite a transaction was open, and has been rolled back; the
+ * next call can succeed. */
 enum rc db_begin(struct db *db, struct err *err) MUST_USE;
 
 /* Commits.  After RC_IO, RC_UNCERTAIN (the answer to COMMIT was lost) or
@@ -355,20 +362,20 @@ struct db_checkpoint {
 enum rc db_checkpoint(struct db *db, bool truncate, struct db_checkpoint *ret,
     struct err *err) MUST_USE;
 
-/* As db_checkpoint() with ${truncate}, but does not wait for readers: RC_BUSY
- * when one uses the log.  The log is not truncated then, but the frames that
- * are not newer than the oldest reader's snapshot are copied into the database
- * file.  Writer only. */
+/* As db_checkpoint() with ${truncate}, but does not wait for readers: returns
+ * RC_BUSY if a reader uses the write-ahead log.  The log is not truncated then,
+ * but the frames (pages) that are not newer than the oldest reader's snapshot
+ * are copied into the database file.  Writer only. */
 enum rc db_log_cut(struct db *db, struct err *err) MUST_USE;
 
 /* Copies everything that is committed now into ${path}, a new or an empty file;
  * the caller syncs the copy.  The writer continues to commit meanwhile.
  * RC_EXISTS: the file is not empty, and is left as it is; after every other
- * error on SQLite the file at ${path} is removed.  RC_BUSY: the write-ahead log
- * of the database, which cannot be emptied during the copy, is larger than
- * ${log_limit} bytes.  RC_FULL: the disk of the copy is full.  DB_COPIER only,
- * and SQLite only; RC_INVALID: PostgreSQL, and ${path} is not touched.  ${err}
- * must not be NULL. */
+ * error on SQLite the file at ${path} is removed.  RC_BUSY: the copy was given
+ * up because the write-ahead log of the database, which cannot be emptied
+ * during the copy, is larger than ${log_limit} bytes.  RC_FULL: the disk of the
+ * copy is full.  DB_COPIER only, and SQLite only; RC_INVALID: PostgreSQL, and
+ * ${path} is not touched.  ${err} must not be NULL. */
 enum rc db_backup(struct db *db, const char *path, int64_t log_limit,
     struct err *err) MUST_USE;
 
@@ -413,8 +420,8 @@ enum rc db_describe(struct db *db, int stmt, struct db_description *ret,
     char *plan, size_t plan_size, struct err *err) MUST_USE;
 
 /* For connections that read or write the whole database (fsck, copy).  On
- * PostgreSQL, from now until db_close(), the server ends no statement for its
- * duration, this program waits up to an hour for each answer, and in a
+ * PostgreSQL, from now until db_close(), the server has no time-out for
+ * statements, this program waits up to an hour for each answer, and in a
  * transaction db_run() with a callback fetches 500 rows at a time instead of
  * collecting all of them first.  Must be called before db_begin(), and after
  * db_migrate() if that is called, too.  Does nothing on SQLite. */
@@ -461,9 +468,9 @@ enum rc db_take_i64(
  * kept. */
 void db_follow_lineage(struct db *db, const atomic_int_fast64_t *lineage);
 
-/* Queries the lineage of the server and stores it in *ret, which is valid if
- * RC_OK.  RC_AWAY: the server is a standby, or the connection is lost (this
- * call makes no new one).  RC_INTERNAL: SQLite. */
+/* Queries the lineage (history of the database) of the server, and stores it in
+ * *ret, which is valid if RC_OK.  RC_AWAY: the server is a standby, or the
+ * connection is lost (this call makes no new one).  RC_INTERNAL: SQLite. */
 enum rc db_lineage_get(
     struct db *db, struct db_lineage *ret, struct err *err) MUST_USE;
 

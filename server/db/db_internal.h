@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The driver side of db.h: struct db_driver, the table of the functions that a
- * backend provides, and struct db, the beginning of its connection.  A function
- * in the table has the contract of the function of db.h that calls it and, as a
- * rule, has its name (begin: db_begin()).  Where a member is NULL, db.c does
- * without it.  Only db/ and tests include this.
+ * backend provides, and struct db, the first member of each backend's own
+ * connection struct.  A function in the table has the contract of the function
+ * of db.h that calls it and, as a rule, has its name (begin: db_begin()).  If a
+ * backend lacks a function, the pointer is NULL, and db.c calls other functions
+ * instead, does nothing, or returns RC_INTERNAL.  Only db/ and tests include
+ * this.
  */
 #ifndef DB_DB_INTERNAL_H
 #define DB_DB_INTERNAL_H

@@ -9,7 +9,7 @@
  * (db_postgres_open.c).  A connection that failed is never used again; the next
  * transaction, or the next statement outside one, makes another.
  *
- * Relies on: one thread for each connection; statements that have the same
+ * Relies on: only one thread uses a connection; the statements have the same
  * names for SQLite and for PostgreSQL (schema/).
  */
 #include <stdio.h>
@@ -223,9 +223,9 @@ postgres_run(struct db *db, int id, const struct db_val *v, size_t n,
 	return (rc);
 }
 
-/* Makes the error RC_INTERNAL for a caller that was given a set of rows for
- * statement ${id} and has found that its parameters are not arrays: it would
- * run for the first row only. */
+/* Returns the error RC_INTERNAL: the caller has a set of rows for statement
+ * ${id}, but the parameters of the statement are not arrays, so the statement
+ * would run for the first row only. */
 static enum rc
 not_for_many(const struct db_postgres *p, int id, struct err *err)
 {

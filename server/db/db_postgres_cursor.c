@@ -72,8 +72,8 @@ declare(struct db_postgres *p, int id, const char *name,
 }
 
 /* Fetches the next rows, up to FETCH_ROWS, from cursor ${name}, and calls
- * ${each} for them until it fails.  *ret_n: the number of fetched rows; 0: the
- * cursor is at its end. */
+ * ${each} for them until a call fails, whose code is returned.  *ret_n: the
+ * number of fetched rows; 0: the cursor is at its end. */
 static enum rc
 fetch(struct db_postgres *p, const char *name, const struct db_each *each,
     int *ret_n, struct err *err)

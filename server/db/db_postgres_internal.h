@@ -121,16 +121,16 @@ extern const struct db_driver db_postgres_driver;
 
 /* ---- db_postgres_wire.c: values in the server's binary forms ---- */
 
-/* Returns whether this driver can send and read values of PostgreSQL's type
- * ${type}, or ${type} is an array of such values, which can only be sent.
- * *ret_array: whether ${type} is such an array; it is set in every case. */
+/* Returns true if this driver can send and read values of PostgreSQL's type
+ * ${type}, and also if ${type} is an array of such values; an array can only be
+ * sent.  *ret_array: whether ${type} is such an array; set in every case. */
 bool db_postgres_type_known(Oid type, bool *ret_array);
 
 /* Encodes the parameters of a statement for one row: ${v} holds ${st}->nparams
  * values, as the caller has checked.  *ret points to the texts and blobs of
- * ${v}, without a copy, and into itself: both must stay where they are until
- * libpq has accepted the statement.  RC_INTERNAL: a value does not fit the type
- * of its parameter; *ret is then not valid. */
+ * ${v}, without a copy, and into itself: *ret and these texts and blobs must
+ * stay where they are until libpq has accepted the statement.  RC_INTERNAL: a
+ * value does not fit the type of its parameter; *ret is then not valid. */
 enum rc db_postgres_encode(const struct db_postgres_stmt *st,
     const struct db_val *v, struct db_postgres_params *ret,
     struct err *err) MUST_USE;
@@ -180,11 +180,13 @@ enum rc db_postgres_exec_texts(struct db_postgres *p, const char *sql,
 enum rc db_postgres_await_result(struct db_postgres *p, bool sent,
     const char *what, PGresult **ret, struct err *err) MUST_USE;
 
-/* Waits until ${until_ms} (monotonic) for the result of the first statement in
- * the pipeline whose result was not taken yet.  RC_CONFLICT without an error
- * text: the server has skipped the statement because an earlier one failed.
- * Otherwise as db_postgres_await_result() for a statement that libpq has
- * accepted. */
+/* Waits, until ${until_ms} (monotonic) at most, for the result of the first
+ * statement in the pipeline whose result was not taken yet.  RC_CONFLICT
+ * without an error text: the server has skipped the statement because an
+ * earlier one failed.  RC_AWAY if the connection fails or no result arrives in
+ * time; the connection is then closed.  Other errors: as
+ * db_postgres_await_result().  The caller clears *ret, which is NULL after an
+ * error. */
 enum rc db_postgres_pipeline_result(struct db_postgres *p, int64_t until_ms,
     const char *what, PGresult **ret, struct err *err) MUST_USE;
 
@@ -231,8 +233,9 @@ enum rc db_postgres_pipeline_add(struct db_postgres *p,
  * pipeline is empty; the loss of the connection empties it.  For
  * db_postgres_pipeline_flush_last() the pipeline must not be empty: it also
  * returns the result of the last statement in *ret (NULL after an error), which
- * the caller clears; in place of RC_EXISTS and RC_CONFLICT it returns
- * RC_INTERNAL, unless the last statement itself has failed. */
+ * the caller clears; it returns RC_INTERNAL in place of RC_EXISTS and
+ * RC_CONFLICT of an earlier statement, but those of the last statement
+ * unchanged. */
 enum rc db_postgres_pipeline_flush(
     struct db_postgres *p, struct err *err) MUST_USE;
 enum rc db_postgres_pipeline_flush_before(
@@ -284,17 +287,19 @@ enum rc db_postgres_lineage_get(
 enum rc db_postgres_waits_for_standby(
     struct db *db, bool *ret, struct err *err) MUST_USE;
 
-/* Returns whether the lineage of the server, as the last query for it found it
- * (${p}->lineage), is the one that the owner of the connection follows (the
- * variable at db_options.lineage).  Returns true, too, if the pointer
- * db_options.lineage is NULL or the variable is 0.  Runs no query. */
+/* Returns whether the lineage of the server (the history of its database), as
+ * the last query for it found it (${p}->lineage), is the one that the owner of
+ * the connection follows (the variable at db_options.lineage).  Returns true,
+ * too, if the pointer db_options.lineage is NULL or the variable is 0.  Runs no
+ * query. */
 bool db_postgres_lineage_kept(const struct db_postgres *p);
 
-/* Queries the lineage of the server of a new connection and stores it in ${p};
- * returns RC_OK without a query if db_options.lineage is NULL.  RC_AWAY: the
- * lineage is not the one that the owner of the connection follows
- * (db_postgres_lineage_kept()), the server is a standby, or the connection is
- * lost.  The caller closes the connection after an error. */
+/* Queries the lineage of the server of a new connection (the history of its
+ * database), and stores it in ${p}; returns RC_OK without a query if
+ * db_options.lineage is NULL.  RC_AWAY: the lineage is not the one that the
+ * owner of the connection follows (db_postgres_lineage_kept()), the server is a
+ * standby, or the connection is lost.  The caller closes the connection after
+ * an error. */
 enum rc db_postgres_lineage_check(
     struct db_postgres *p, struct err *err) MUST_USE;
 
@@ -344,11 +349,12 @@ enum rc db_postgres_connect_bare(
 
 /* Connects and sets up the session.  Keeps an existing connection (RC_OK),
  * unless the server has closed it or announced its shutdown, or is on another
- * lineage than the owner of the connection follows: such a connection is closed
- * first.  After a failed attempt, further calls return RC_AWAY at once until a
- * pause (db_retry_first of base/timing.h, doubling up to db_retry_most) is over
- * or another connection of this process has succeeded since.  Once ${p} has
- * been connected, later attempts return RC_AWAY in place of RC_INVALID. */
+ * lineage (history of the database) than db_options.lineage requires: such a
+ * connection is closed first, and a new one is made.  After a failed attempt,
+ * further calls return RC_AWAY at once until a pause (db_retry_first of
+ * base/timing.h, doubling up to db_retry_most) is over or another connection of
+ * this process has succeeded since.  Once ${p} has been connected, later
+ * attempts return RC_AWAY in place of RC_INVALID. */
 enum rc db_postgres_connect(struct db_postgres *p, struct err *err) MUST_USE;
 
 /* ---- db_postgres_schema.c: migrations ---- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The lineage of the server behind a connection (see struct db_lineage), and
- * the query for commits that wait for a standby.
+ * The lineage (struct db_lineage), which is the history that the database of a
+ * connection continues, and the query for commits that wait for a standby.
  *
  * The name of a lineage consists of the system identifier that initdb chose,
  * the number (oid) of the database, and the timeline.  A copy that was restored
@@ -84,9 +84,9 @@ db_postgres_lineage_check(struct db_postgres *p, struct err *err)
 	rc = db_postgres_lineage_get(&p->db, &lineage, err);
 	if (rc != RC_OK || db_postgres_lineage_kept(p))
 		return (rc);
-	/* The next attempt follows after the shortest pause (db_retry_first),
-	 * because the module cluster/ decides soon whether this node accepts
-	 * the new lineage. */
+	/* The next attempt to connect follows after the shortest pause
+	 * (db_retry_first), because the module cluster/ decides soon whether
+	 * this node accepts the new lineage. */
 	p->backoff_ms = 0;
 	return (err_set(err, RC_AWAY,
 	    "the database goes on in another lineage, which was not checked "

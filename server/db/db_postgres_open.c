@@ -85,8 +85,8 @@ list_settings(const struct db_postgres *p, const PQconninfoOption *options,
 	names[n] = values[n] = NULL;
 }
 
-/* libpq calls this for each notice of the server; in a session that is set up
- * (client_min_messages), a notice is a warning.  Sets ${p}->warned: the
+/* libpq calls this for each notice of the server; after configure() has set
+ * client_min_messages, the server sends only warnings.  Sets ${p}->warned: the
  * statement may not have done all it should.  For example, an administrator has
  * canceled the wait of a commit for a standby. */
 static void

@@ -183,7 +183,7 @@ void log_error_bare(enum log_event event, const struct err *err);
 /* As log_error(), for the last line of a program that is about to end: all
  * later lines are dropped, and not counted, until log_start() is called again.
  * Does not end the program or the log thread, and does not wait until the ring
- * is written (log_stop()).  Thread: any. */
+ * is written: log_stop() does.  Thread: any. */
 void log_last(enum log_event event, const struct err *err, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 

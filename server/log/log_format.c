@@ -103,8 +103,8 @@ key_len(const char *s)
 
 /* Returns true if ${p}, a format from the first byte of a value on, begins with
  * the conversion of a decimal number, whole or with a fraction, and a space or
- * the end follows.  The caller does not know yet whether the space ends the
- * value, so is_json_number() checks the result later. */
+ * the end follows.  The space may belong to the value ("n=%d bytes"), so
+ * is_json_number() checks the formatted value later. */
 static bool
 is_number_format(const char *p)
 {

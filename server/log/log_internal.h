@@ -37,9 +37,10 @@ struct log_record {
 
 /* Prints ${fmt} with the arguments ${ap} and a mark before each key to ${out},
  * which has LOG_FIELDS_MAX bytes, then ${story} as the field "error" (NULL:
- * without this field).  Fields that are too long are cut, but ${story} gets at
- * least 256 bytes.  Returns the length, at most LOG_FIELDS_MAX; do not rely on
- * a NUL at the end.  Thread: any. */
+ * without this field).  If the text of the other fields is too long, its end is
+ * cut; ${story} is cut, too, but has room for at least 256 bytes.  Returns the
+ * length, at most LOG_FIELDS_MAX; do not rely on a NUL at the end.  Thread:
+ * any. */
 size_t log_fields_print(char *out, const char *story, const char *fmt,
     va_list ap) __attribute__((format(printf, 3, 0)));
 

@@ -8,10 +8,11 @@
  * FILE.  A restore takes the lock of the data directory, so it fails while a
  * server runs.
  *
- * A restored database gets a new epoch.  From the epoch clients learn that
- * their cursors are no longer valid, and they send again the messages that they
- * have sent.  So the messages that were accepted after the backup come back, if
- * their senders still have them.
+ * A restored database gets a new epoch, a name of its history that is a part of
+ * each client's cursor.  From the epoch clients learn that their cursors are no
+ * longer valid, and they send again the messages that they have sent.  So the
+ * messages that were accepted after the backup come back, if their senders
+ * still have them.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -240,8 +241,8 @@ check_backup(const char *path, const char *name, struct err *err)
 	options = data_db_options(&data);
 	options.url = url;
 	rc = db_open(&options, &db, err);
-	/* RC_CORRUPT would report that a disk of this server is damaged.  But
-	 * the operator has named a file that is not a good backup. */
+	/* Return RC_INVALID: the operator has named a file that is not a good
+	 * backup.  RC_CORRUPT would report a damaged disk of this server. */
 	if (rc == RC_CORRUPT)
 		rc = err_set(err, RC_INVALID,
 		    "%s is not a back-up: it is not a database, or is "
@@ -272,7 +273,9 @@ check_backup(const char *path, const char *name, struct err *err)
 /* Migrates ${path}, a copy of a backup, to this program's schema, which fsck
  * needs, and gives it a new epoch; moves the write-ahead log into the file.
  * ${ret}: the database's position (the new epoch and the id of the newest
- * outbox row), for DATA/mark.  After an error ${path} may be half changed. */
+ * outbox row), which the caller stores in the file DATA/mark: the next start of
+ * a server compares the database with it.  After an error ${path} may be half
+ * changed. */
 static enum rc
 renew(const char *path, struct position *ret, struct err *err)
 {
@@ -300,9 +303,9 @@ renew(const char *path, struct position *ret, struct err *err)
 	return (rc);
 }
 
-/* Renames ${path}${tail} to ${path}.replaced${tail}.  If the file does not
- * exist, removes an older ${path}.replaced${tail}, which belongs to an older
- * database. */
+/* Renames ${path}${tail} to ${path}.replaced${tail}, replacing an older file of
+ * that name.  If ${path}${tail} does not exist, only removes the older file,
+ * which belongs to an older database. */
 static enum rc
 rename_tail(const char *path, const char *tail, struct err *err)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * `twinboxd check-federation DOMAIN`: tries the steps of the way to another
- * server, until one makes the next impossible, and prints each result
- * (federation/explain.h).  It keeps the rules of the server: the same settings,
- * certificates and limits, the same allowed addresses (but this server's own
- * document may be at any address), and it signs with the same key.  It reads
- * the database on a connection that cannot write, so it works with and without
- * a running server.
+ * server, until a failed step makes the next one impossible, and prints each
+ * result (federation/explain.h).  It keeps the rules of the server: the same
+ * settings, certificates and limits, the same allowed addresses (but this
+ * server's own document may be at any address), and it signs with the same key.
+ * It reads the database on a connection that cannot write, so it works with and
+ * without a running server.
  */
 #include <sys/socket.h>
 

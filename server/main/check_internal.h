@@ -40,10 +40,11 @@ struct check {
 /* Prints ${out} and frees it. */
 enum rc check_print(struct buf *out, struct err *err) MUST_USE;
 
-/* Both print ${e}, the result of the step ${what}, and set ${c}->failed if the
- * step failed.  check_say_or_end() then also sets ${c}->over, with which the
- * caller tries no later step.  A step that failed is not an error of these
- * functions.  Errors: RC_NO_MEMORY; RC_IO: standard output. */
+/* check_say() and check_say_or_end() print ${e}, the result of the step
+ * ${what}, and set ${c}->failed if the step failed.  check_say_or_end() then
+ * also sets ${c}->over, so that no later step is tried.  Both return RC_OK also
+ * for a step that failed.  Errors: RC_NO_MEMORY; RC_IO: standard output cannot
+ * be written. */
 enum rc check_say(struct check *c, const char *what, const struct explain *e,
     struct err *err) MUST_USE;
 enum rc check_say_or_end(struct check *c, const char *what,

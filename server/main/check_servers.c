@@ -257,9 +257,9 @@ check_document(struct check *c, struct err *err)
  * is one that other servers do not contact.  On this host the name may resolve
  * to another address than elsewhere (a line of /etc/hosts, a private resolver).
  * That is not a fault, but then the step has not tested the address that other
- * servers use.  The rule for addresses is this server's (federation-networks,
- * and loopback unless ${public}), because those of other servers are not
- * known. */
+ * servers use.  The networks of other servers are not known, so this function
+ * assumes that they contact, besides public addresses, those in this server's
+ * federation-networks, and loopback if federation-url is not ${public}. */
 static void
 note_address(const struct check *c, const struct reply *a, bool public,
     struct explain *e)
@@ -305,11 +305,12 @@ judge_own(struct check *c, const struct reply *a, const char *pinned,
 }
 
 /* Fetches this server's document as other servers do, and prints the result of
- * this step.  If federation-url is public (domain_url_public()), they fetch it
- * from https://DOMAIN, even if federation-url names a subdomain.  If it is not,
- * only servers that have fixed this server's URL (their federation-peer) can
- * fetch it, from the host of federation-url.  Any address is allowed, because
- * the server there is the operator's own. */
+ * this step.  If federation-url is public (https on port 443 of DOMAIN or of a
+ * subdomain), other servers fetch the document from https://DOMAIN, even if
+ * federation-url names a subdomain.  If federation-url is not public, only
+ * servers that have fixed this server's URL (their federation-peer) can fetch
+ * the document, from the host of federation-url.  Any address is allowed,
+ * because the server there is the operator's own. */
 enum rc
 check_own(struct check *c, struct err *err)
 {

@@ -115,8 +115,8 @@ write_all(int fd, const struct buf *b)
 
 /* ---- the server's side ---- */
 
-/* A request on the socket.  The control thread waits while a reader prepares
- * the operation and the writer commits it. */
+/* A request on the control socket.  The control thread waits while a reader
+ * thread prepares the operation and the writer thread commits it. */
 struct control_request {
 	struct control *control;
 	struct operation operation;

@@ -4,15 +4,16 @@
  * PostgreSQL, back, or between two databases of PostgreSQL.
  *
  * Promises: the source is read in one snapshot on a connection that cannot
- * write.  An SQLite database is locked against servers meanwhile (data.c).  A
- * source of PostgreSQL is not locked: the copy is refused if a node serves it
- * at the beginning, or if, at the end, the number of rows of a table or the sum
- * of the nodes' heartbeats has changed.  The target gets all rows in one
- * transaction, which commits only after the rows of every table have been
- * counted on both sides and the numbers are equal.  A copy that fails or is
- * interrupted before the commit therefore adds nothing to the target but the
- * schema, and can be run again; after the commit the target has everything, and
- * never half of a copy.  Then fsck verifies the target.
+ * write.  An SQLite database, source or target, is locked against servers
+ * meanwhile (data.c).  A source of PostgreSQL is not locked: the copy is
+ * refused if a node serves the source at the beginning, or if, at the end, the
+ * number of rows of a table or the sum of the times of the nodes' last
+ * heartbeats has changed.  The target gets all rows in one transaction, which
+ * commits only after the rows of every table have been counted on both sides
+ * and the numbers are equal.  A copy that fails or is interrupted before the
+ * commit therefore adds nothing to the target but the schema, and can be run
+ * again; after the commit the target has everything, and never half of a copy.
+ * Then fsck verifies the target.
  *
  * The epoch, all ids and all sequence numbers are copied unchanged, so clients'
  * cursors stay valid.  Outbox rows that were being sent become pending
@@ -88,10 +89,10 @@ side_init(struct side *side, const struct config *config, const char *url,
 }
 
 /* Takes the locks of the directory that side_init() has chosen and of the
- * SQLite file, until side_close(): no server can serve this file meanwhile,
- * whatever its data directory is.  RC_BUSY: another twinboxd holds a lock. Does
- * nothing on PostgreSQL, where refuse_served() checks the source and
- * copy_alone() locks the target. */
+ * SQLite file, until side_close(): meanwhile no server can serve this file,
+ * whichever data directory that server has.  RC_BUSY: another twinboxd holds a
+ * lock.  Does nothing on PostgreSQL, where refuse_served() checks the source
+ * and copy_alone() locks the target. */
 static enum rc
 side_lock(struct side *side, struct err *err)
 {
@@ -140,9 +141,10 @@ on_node(void *arg, const struct node_row *node)
 
 /* Returns RC_BUSY if a node of the source has not left and its last heartbeat,
  * which has the time of the node's clock, is younger than NODE_QUIET_MS by this
- * program's clock.  Stores the sum of the nodes' heartbeats in ${side}.  A node
- * whose clock is further behind is not found here; refuse_changed() finds it if
- * it writes a heartbeat during the copy. */
+ * program's clock.  Stores the sum of the times of the last heartbeats of all
+ * nodes that have not left in ${side}, for refuse_changed().  A node whose
+ * clock is more than NODE_QUIET_MS behind is not found here; refuse_changed()
+ * finds that node if it writes a heartbeat during the copy. */
 static enum rc
 refuse_served(struct side *side, struct err *err)
 {
@@ -252,7 +254,7 @@ show_counts(const struct side *from, const struct side *to)
 
 /* Ends the snapshot of the source and compares the source of now with it.
  * Returns RC_CONFLICT if a table has another number of rows, or if the sum of
- * the nodes' heartbeats is another than refuse_served() has stored: then a
+ * the heartbeat times is another than refuse_served() has stored: then a
  * server has served the source during the copy, one that refuse_served() did
  * not find or that started later.  A server that wrote no heartbeat and changed
  * no number of rows is not found. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The data directory and the locks of a process that writes there.  Each is a
- * flock(), which the kernel releases when the process ends, so a server that
- * was killed leaves none behind:
+ * The data directory and the locks of a process that writes there.  Each lock
+ * is a flock(), which the kernel releases when the process ends, so a server
+ * that was killed leaves no lock behind:
  *
  *	DATA/lock	one process uses the data directory (control socket,
  *			mark)
@@ -96,9 +96,10 @@ become_owner(const struct data *data, struct err *err)
 }
 
 /* Returns whether an earlier call had the same file or directory as ${st}
- * (device and inode), and remembers it if not.  So the log names it once,
- * although `twinboxd copy` opens a file twice.  Only 8 are remembered; for each
- * further one it returns false every time. */
+ * (device and inode).  If not, remembers the file, so that the log names each
+ * file once, although `twinboxd copy` opens a file twice.  Only the first 8
+ * files are remembered; for all others the result is always false, and the log
+ * names them each time. */
 static bool
 is_told(const struct stat *st)
 {
@@ -121,8 +122,8 @@ is_told(const struct stat *st)
 
 /* Returns RC_DENIED if the mode ${st} of ${path}, a file or directory, lets
  * group or others write.  If it only lets them read, logs that, once for each
- * path (see is_told()), and returns RC_OK.  The mode is not corrected: the
- * operator has set it, and knows who is in the group. */
+ * file (is_told()), and returns RC_OK.  The mode is not corrected: the operator
+ * has set it, and knows who is in the group. */
 static enum rc
 check_mode(const char *path, const struct stat *st, struct err *err)
 {
@@ -251,9 +252,9 @@ real_path(const struct data *data, char *ret, size_t size)
 	return (true);
 }
 
-/* Takes the lock of the directory, and on SQLite that of the database file.
- * Takes no lock of the file if its folder does not exist: then there is no
- * database, and opening it will say why. */
+/* Takes the lock of the directory, and on SQLite that of the database file.  If
+ * the folder of the file does not exist, takes no lock of the file and returns
+ * RC_OK: the caller's next step, opening the database, reports that error. */
 static enum rc
 take_locks(struct data *data, struct err *err)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The low-disk mark.  While the disk of an SQLite database has less free space
- * than disk-reserve, new messages are refused, so that deliveries, acks, reads
- * and operators' commands still find space.  Users get storage-full; other
- * servers get inbox-full, a temporary refusal, after which they send the
- * message again.  There is no mark if disk-reserve is 0, and none on
- * PostgreSQL.  If statvfs() fails, the server takes messages as if there were
- * space enough.
+ * The low-disk mark, the flag disk_low of the server.  disk_look() sets it
+ * while the disk of an SQLite database has less free space than disk-reserve.
+ * New messages are then refused, so that deliveries, acks, reads and operators'
+ * commands still find space.  Users get the problem storage-full; other servers
+ * get inbox-full, a temporary refusal, after which they send the message again.
+ * The flag is never set if disk-reserve is 0, on PostgreSQL, or while statvfs()
+ * fails.
  */
 #include <inttypes.h>
 #include <sys/statvfs.h>

@@ -15,9 +15,10 @@
 
 /* Called after a request of the server that is destination ${destination_id}
  * was verified and its changes were stored.  That server is up, so the relay
- * may send to it again before the wait after a failure is over.  ${alone}: the
- * request had neither envelopes nor acks, as a heartbeat; then the relay does
- * so only if a message waits for that server. */
+ * (the thread that delivers messages) may send to it again before the wait
+ * after a failure is over.  ${alone}: the request had neither envelopes nor
+ * acks (it was a heartbeat, say); then the relay shortens the wait only if a
+ * message waits for that server. */
 static void
 on_contact(void *arg, int64_t destination_id, bool alone)
 {
@@ -113,8 +114,8 @@ federate_authorities(
 }
 
 /* Sets ${ret} to the URL where other servers reach this one: federation-url, or
- * https://DOMAIN if federation-url is not set.  RC_INVALID: that is not a valid
- * URL. */
+ * https://DOMAIN if federation-url is not set.  RC_INVALID: https://DOMAIN is
+ * not a valid URL. */
 static enum rc
 find_url(const struct server *s, struct domain_url *ret, struct err *err)
 {

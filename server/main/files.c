@@ -2,7 +2,7 @@
 /*
  * Functions for files that must survive a crash.  They sync a file or a folder,
  * rename a file and sync its folder, or create a new empty file beside another
- * (the caller syncs that one).
+ * one (the caller writes and syncs the new file).
  */
 #include <errno.h>
 #include <fcntl.h>

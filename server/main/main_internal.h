@@ -251,9 +251,10 @@ struct control;
 
 /* Listens at DATA/control (0600) and starts the control thread, which does the
  * operations of commands with ${readers} and ${writer}; replaces a socket that
- * a killed server has left.  ${data} must hold the lock, and all three must
- * live until control_stop(), which also frees ${*ret}.  Errors: RC_NO_MEMORY,
- * also if the thread cannot be started; for the socket as rc_of_opening(). */
+ * a killed server has left.  ${data} must hold the lock of the data directory.
+ * ${data}, ${readers} and ${writer} must live until control_stop(), which also
+ * frees ${*ret}.  Errors: RC_NO_MEMORY, also if the thread cannot be started;
+ * for the socket as rc_of_opening(). */
 enum rc control_start(const struct data *data, struct writer *writer,
     struct readers *readers, struct control **ret, struct err *err) MUST_USE;
 /* Ends the thread and removes the socket.  NULL is allowed. */

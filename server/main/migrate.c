@@ -23,7 +23,7 @@
 #define PREFIX "before-schema-"
 #define KEPT 2
 
-/* Returns the N in the ${name} of a copy; 0: not the name of a copy. */
+/* Returns the N of ${name}, "before-schema-N.db"; 0: not such a name. */
 static int
 number_of(const char *name)
 {
@@ -142,8 +142,8 @@ migrate_data(const struct data *data, struct db *db, struct err *err)
 	enum rc rc;
 
 	rc = preflight_get(db, &before, err);
-	/* Make no copy for a restore (dir_fd is -1), which already works on
-	 * one, and none on PostgreSQL, which has its own backups. */
+	/* Make no copy for a restore (dir_fd is -1), which already works on a
+	 * copy, and none on PostgreSQL, which has its own backups. */
 	if (rc == RC_OK && before.schema < before.newest && before.content &&
 	    data->dir_fd >= 0 && !db_multi_writer(db))
 		rc = copy_before(data, before.newest, err);

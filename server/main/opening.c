@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Opens the database.  A file exists or it does not.  A database of several
- * nodes may be away for some time: its leader has died, the whole site is
- * starting again, or its standbys are not there yet.  A start waits for such a
- * database for up to --database-wait, and logs what it waits for.  To exit at
- * once would not do: a service manager that restarts the program again and
- * again gives up before a failover is over.
+ * Opens the database.  An SQLite file exists or it does not.  A database of
+ * several nodes (PostgreSQL) may be away for some time: its leader has died,
+ * the whole site is starting again, or its standbys are not there yet.  A start
+ * waits for such a database for up to --database-wait, and logs what it waits
+ * for.  To exit at once would not do: a service manager that restarts the
+ * program again and again gives up before a failover is over.
  *
  * An SQLite file is opened in the main thread, once.  A PostgreSQL database is
  * opened in a thread of its own (`open`), because libpq, and a commit that
  * waits for a standby, block for seconds.  Meanwhile the main thread ends the
  * process at SIGTERM or SIGINT, and once an attempt has failed or a migration
  * waits, it asks the service manager for more time and keeps the waiting room
- * open (room.c).  Of what changes meanwhile, the two threads share only the
- * flags in struct opening; the main thread uses the results of `open` after
- * `open` has ended.
+ * open, a listener that answers nearly all requests with 503 (room.c).  Until
+ * `open` has ended, the two threads share nothing that changes but the flags in
+ * struct opening; the main thread uses the results of `open` after that.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -30,15 +30,15 @@
 #include "store/epoch.h"
 #include "store/recovery.h"
 
-/* While a start waits for another node to confirm the epoch, it reads the
- * lineage and the epoch again after each pause of this length, in
- * milliseconds. */
+/* While a start waits for another node to confirm that the epoch may stay, it
+ * reads the lineage (PostgreSQL's server, database and timeline) and the epoch
+ * again after each pause of this length, in milliseconds. */
 #define CONFIRM_POLL_MS 250
 
 /* Stores in ${ret} the epoch of a database of one server (SQLite), within the
  * caller's transaction.  A database without an epoch gets one, and a database
  * for which rollback_check() has set s->rollback gets a new one: the operator
- * has accepted a rollback, or the mark is damaged. */
+ * has accepted a rollback, or the file DATA/mark is damaged. */
 static enum rc
 make_epoch(struct server *s, char ret[EPOCH_LEN + 1], struct err *err)
 {
@@ -93,11 +93,12 @@ migrate(void *arg, struct db *db, struct err *err)
 /* The hook enter() of the recovery (store/recovery.h): stores the epoch in
  * s->epoch (a new one if necessary), and in s->was_empty whether there are no
  * users.  On PostgreSQL, without --accept-rollback, sets *ret_wait to true, and
- * not s->was_empty, if only the timeline of the lineage has changed (a standby
- * was promoted) and published commits had waited for a standby, so that perhaps
- * none is missing.  The nodes that served on the old timeline then get a
- * limited time to confirm the epoch; enter() is called again until one has
- * confirmed it or the time is over. */
+ * leaves s->was_empty unset, if only the timeline of the database has changed
+ * (a standby was promoted) and published commits had waited for a standby, so
+ * that perhaps no commit is missing.  The nodes that served on the old timeline
+ * then get a limited time to confirm that the epoch may stay.  enter() is
+ * called again until a node has confirmed it; when the time is over, enter()
+ * makes a new epoch. */
 static enum rc
 enter(void *arg, struct db *db, bool *ret_wait, struct err *err)
 {
@@ -324,8 +325,9 @@ watch(struct opening *o, struct room **ret_room)
 			    EXTEND_MS);
 			extend_ms = now + EXTEND_AGAIN_MS;
 		}
-		/* If the waiting room cannot listen, the server cannot later
-		 * either, and the start will report that then. */
+		/* If the waiting room cannot listen, only log that: the server
+		 * itself will not be able to listen later, and then the start
+		 * fails with this error. */
 		if (!tried && room_open(o->s, ret_room, &err) != RC_OK)
 			log_error_bare(LOG_EV_STORE_WAIT, &err);
 		tried = true;

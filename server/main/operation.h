@@ -5,10 +5,12 @@
  * command sends the operation to it through the control socket (control.c),
  * because only that server may write to an SQLite database.  Else the command
  * does the operation itself (perform.c), even while other nodes serve a
- * PostgreSQL database.  Both make the same unit of work.
+ * PostgreSQL database.  Server and command make the same unit of work (struct
+ * unit), which a writer commits.
  *
- * Each kind of operations is a row of functions (struct operation_kind).  The
- * table of operations maps each operation to its kind.
+ * A kind of operations (those on users, those on keys) is a struct of function
+ * pointers (struct operation_kind).  OPERATION_TABLE maps each operation to its
+ * kind.
  */
 #ifndef MAIN_OPERATION_H
 #define MAIN_OPERATION_H
@@ -104,10 +106,10 @@ struct operation_kind {
 	    struct operation *o, struct db *db, struct err *err) MUST_USE;
 
 	/* Called when the unit has finished with unit.rc RC_OK: its change is
-	 * on disk, or the verb has refused it.  If it was refused, returns
-	 * RC_NOT_FOUND, RC_EXISTS, RC_CONFLICT or RC_INVALID, with the reason
-	 * in ${err}; else returns RC_OK, and may write an answer to ${o}'s
-	 * text. */
+	 * on disk, or was refused when the unit ran (the user exists, say).  If
+	 * the change was refused, returns RC_NOT_FOUND, RC_EXISTS, RC_CONFLICT
+	 * or RC_INVALID, with the reason in ${err}; else returns RC_OK, and may
+	 * write an answer to ${o}'s text. */
 	enum rc (*result)(struct operation *o, struct err *err) MUST_USE;
 };
 
@@ -171,9 +173,9 @@ enum rc operation_run(struct operation *o, struct db *db, struct writer *writer,
 
 /* Takes the lock of ${config}'s data directory and does ${o} on the database;
  * if a server holds the lock, sends ${o} to that server.  Returns when ${o} is
- * done or has failed, with the answer in o->text.  Errors: as data_open(),
- * data_open_db(), operation_prepare(), operation_result() and control_call(),
- * or RC_NO_MEMORY. */
+ * done, with the answer in o->text, or when it has failed, with the reason in
+ * ${err}.  Errors: as data_open(), data_open_db(), operation_prepare(),
+ * operation_result() and control_call(), or RC_NO_MEMORY. */
 enum rc operation_perform(
     struct operation *o, const struct config *config, struct err *err) MUST_USE;
 

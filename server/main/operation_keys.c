@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The operations on the keys that this server signs with.  The process that
- * runs the unit makes the new key, so its seed never crosses the control
- * socket.
+ * The operations on the keys with which this server signs.  A new key is made
+ * in the process whose writer stores the key (the running server, or the
+ * command if no server runs), so the private seed of the key never crosses the
+ * control socket.
  */
 #include <stdio.h>
 #include <string.h>

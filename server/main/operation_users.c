@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The operations on users.  The commands `user add` and `user passwd` hash the
- * password before they make the operation, so the hash crosses the control
- * socket, and the password never does.
+ * password before they perform the operation, so only the hash, and never the
+ * password, crosses the control socket.
  */
 #include <stdio.h>
 #include <string.h>

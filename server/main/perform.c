@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Does an operation: through the running server if another twinboxd holds the
- * lock of the data directory, else in a writer of the command's own.
+ * Performs the operation of an administrative command (such as `user add`).  If
+ * another twinboxd holds the lock of the data directory, the command asks the
+ * running server over the control socket to perform the operation; else the
+ * command opens the database and performs the operation with a writer of its
+ * own.
  */
 #include "base/clk.h"
 #include "base/rnd.h"

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Checks that an SQLite database is the one that was served last, by the file
- * DATA/mark, which has the epoch of that database and the id of the newest
- * outbox row that it had when the mark was written.  An older database that was
- * put in place by hand would use numbers again that clients have seen already.
- * The start refuses such a database, and one that is empty or of another epoch,
- * and does not change it.  With --accept-rollback the start goes on with the
- * content that is there, and gives the database a new epoch.  A missing mark is
- * accepted.
+ * DATA/mark, which has the epoch of that database (the name of its history) and
+ * the id of the newest outbox row that the database had when the mark was
+ * written.  An older database that was put in place by hand would use numbers
+ * again that clients have seen already.  The start refuses such a database, and
+ * one that is empty or of another epoch, and does not change the refused
+ * database.  With --accept-rollback the start goes on with the content that is
+ * there, and gives the database a new epoch.  A missing mark is accepted.
  *
  * A damaged mark proves nothing about the database, which is sound in most
- * cases.  So, unless the database is empty, the start goes on, but with a new
- * epoch: clients load their inbox again, and cannot mistake a number that is
- * used again for one that they have seen.
+ * cases.  So the start goes on, but with a new epoch: clients load their inbox
+ * again, and cannot mistake a number that is used again for one that they have
+ * seen.  Beside a damaged mark, too, an empty database is refused unless
+ * --accept-rollback is given.
  */
 #include <stdio.h>
 

@@ -42,11 +42,12 @@ alive(struct http_request *req, void *arg)
 	http_answer(req, 200, "text/plain; charset=utf-8", &b);
 }
 
-/* Appends to ${all} a copy of each route, with a handler that answers 503, or
- * 200 for /healthz.  No token can be verified without the database, so every
- * copy is public.  The copy of a route that needs a token keeps the limit of
- * that route for the size of a body: the answer to a long message is then 503,
- * after which clients repeat the message, and not 413. */
+/* Appends to ${all} a copy of each route of the list ${route}, with a handler
+ * that answers 503, or 200 for /healthz.  No token can be verified without the
+ * database, so every copy is public.  Public routes have a small limit for the
+ * size of a body; the copy of a route that needs a token keeps the larger limit
+ * of that route.  So the answer to a long message is 503, after which clients
+ * repeat the message, and not 413. */
 static void
 add_routes(struct buf *all, const struct http_route *route)
 {

@@ -17,8 +17,9 @@
 #include "log/log.h"
 #include "main/server.h"
 
-/* Milliseconds that are added to drain-deadline, the time limit of a stop, in
- * the time for which the service manager is asked (tell_stop()). */
+/* In milliseconds.  Before a stop the server asks the service manager for more
+ * time: for drain-deadline, the time limit of the stop, plus STOP_SPARE_MS
+ * (tell_stop()). */
 #define STOP_SPARE_MS 5000
 
 /* The system may have chosen the port, so it comes from the socket. */
@@ -216,16 +217,17 @@ start_first(struct server *s, int *ret_sig, struct err *err)
 }
 
 /*
- * Starts the server and serves until SIGTERM or SIGINT (RC_OK), or until a
- * start fails.  In both cases the caller must call server_stop().
+ * Starts the server and serves until SIGTERM or SIGINT (then returns RC_OK), or
+ * until a start fails (then returns its error).  In both cases the caller must
+ * call server_stop().
  *
- * *New epoch.* When the database has got another epoch (serve_anew()), the
- * whole server stops, in the order of any stop, and then starts again, so that
- * no module has to decide which of its memory is still true.  If this start
- * fails because the database is away or busy (rc_is_outage()), it is repeated
- * after pauses of a second, without a time limit, which only the first start
- * has (start_first()).  Clients are asked to reconnect, and learn of the new
- * epoch when they do.
+ * *New epoch.* When the epoch (the name of the history of the database) has
+ * changed, serve_anew() is called, and the whole server stops, in the order of
+ * any stop, and then starts again, so that no module has to decide which of its
+ * memory is still true.  If this start fails because the database is away or
+ * busy (rc_is_outage()), the start is repeated after pauses of a second,
+ * without a time limit; only the first start has a time limit (start_first()).
+ * Clients are asked to reconnect, and learn of the new epoch when they do.
  */
 static enum rc
 serve_on(struct server *s, int argc, char **argv, struct err *err)

@@ -32,9 +32,10 @@ struct server {
 	/* From here on server_again() clears all members. */
 	struct data data;
 	atomic_bool anew; /* serving begins anew, for a new epoch */
-	/* Used only for a database of several nodes (PostgreSQL): the identity
-	 * of this node, and the id of the lineage (cluster/lineage.h) on which
-	 * its connections may begin transactions. */
+	/* Used only for a database of several nodes (PostgreSQL).  node: the
+	 * identity of this node.  lineage: the id of the lineage (server,
+	 * database and timeline of PostgreSQL, cluster/lineage.h) on which the
+	 * connections of this node may begin transactions. */
 	struct lineage_node node;
 	atomic_int_fast64_t lineage;
 	char epoch[EPOCH_LEN + 1];
@@ -96,7 +97,7 @@ enum rc server_start(struct server *s, struct err *err) MUST_USE;
  * config.database_wait_ms or more after the first began.  While PostgreSQL is
  * being opened, SIGTERM and SIGINT end the process with exit code 0.
  * RC_BUSY: another process holds the lock, or the database is busy.  After a
- * failure server_stop() closes what was opened. */
+ * failure the caller must call server_stop(), which closes what was opened. */
 enum rc server_open(struct server *s, struct err *err) MUST_USE;
 
 /* Fills ${ret} for http_new() with the address, which ${ret} borrows from ${s},

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The start: takes the lock, opens the database, writes the boot row
- * (store/recovery.h), and makes every module from the bottom up, the listening
- * socket last.  The threads of the modules start after everything has been
- * made, except the readers, the threads that hash passwords, and the fault
- * carrier of test builds.  The threads with which a start opens PostgreSQL, and
- * answers clients meanwhile (opening.c), have ended before any of these starts.
+ * The start: takes the lock of the data directory, opens the database, writes
+ * the boot row (the time of this start, store/recovery.h), and makes every
+ * module from the bottom up, the listening socket last.  The threads of the
+ * modules start after everything has been made, except the readers, the threads
+ * that hash passwords, and the fault carrier of test builds, which start when
+ * they are made.  The threads with which a start opens PostgreSQL, and answers
+ * clients meanwhile (opening.c), have ended before the first thread of a module
+ * starts.
  */
 #include <stdio.h>
 #include <string.h>
@@ -74,10 +76,10 @@ at_most_files(int64_t wanted)
 }
 
 /* Returns the lowest descriptor number with which a connection of a client is
- * refused: the limits of HTTP and of WebSockets plus DESCRIPTORS_OURS, or, if
- * that is less, the limit of the system minus DESCRIPTORS_OURS.  In the second
- * case the last DESCRIPTORS_OURS numbers are left for files, the database and
- * requests to other servers. */
+ * refused: the sum of the limit of HTTP connections, the limit of WebSocket
+ * connections and DESCRIPTORS_OURS, or, if that is less, the limit of the
+ * system minus DESCRIPTORS_OURS.  In the second case the last DESCRIPTORS_OURS
+ * numbers are left for files, the database and requests to other servers. */
 static size_t
 most_descriptors(const struct config *config)
 {
@@ -148,10 +150,10 @@ on_send(void *arg, int64_t user_id, int *ret_wait_s)
 	return (rest_admits(s->rest, user_id, ret_wait_s));
 }
 
-/* Makes the module federation and stores its carrier to other servers in
- * ${ret}.  Builds with --enable-faults store the fault carrier instead, which
- * simulates the servers *.fault.test and passes parcels for all others to the
- * carrier of federation. */
+/* Makes the module federation and stores its carrier, the functions that send
+ * to other servers, in ${ret}.  Builds with --enable-faults store the fault
+ * carrier instead, which simulates the servers *.fault.test and passes the
+ * messages for all other servers to the carrier of federation. */
 static enum rc
 make_carrier(struct server *s, struct carrier_remote *ret, struct err *err)
 {
@@ -486,10 +488,10 @@ make_http(struct server *s, struct err *err)
 	return (http_new(&options, &s->http, err));
 }
 
-/* Counts the waiting messages for the backlog of s->env, over a connection that
- * is opened and closed here.  On the writer's connection the rows would fill a
- * page cache that each commit walks through, and nothing else reads them
- * there. */
+/* Counts the waiting messages for the backlog of s->env (the counts that
+ * max-pending limits), over a connection that is opened and closed here.  If
+ * the writer's connection counted them, the rows would fill its page cache,
+ * through which each commit walks, and the writer would not read them again. */
 static enum rc
 count_waiting(struct server *s, struct err *err)
 {
@@ -528,9 +530,10 @@ start_threads(struct server *s, struct err *err)
 }
 
 /* Subscribes the cluster (if there is one), the relay and push to commits.  The
- * order here does not matter: the relay, which takes the wake-up, and push,
- * which takes the effects, are called after all others (txn/publisher.h), so
- * also after the cluster, which only reads both. */
+ * order here does not matter.  The relay takes ownership of the wake-up of a
+ * commit (the lanes and destinations that have work), and push of its effects
+ * (the changes for clients).  The publisher calls the owner last
+ * (txn/publisher.h), after the cluster and all others, which only read. */
 static enum rc
 subscribe(struct server *s, struct err *err)
 {

@@ -7,7 +7,7 @@
  * hangs on a disk, a timer ends the process.  If other threads still have
  * requests at the limit of `answers`, the memory of these requests cannot be
  * freed, and the process ends at once.  No accepted message depends on a clean
- * stop: it has been on disk since the answer 201.
+ * stop: the message has been on disk since the answer 201.
  *
  *	drain     no new connections; clients of sessions are asked to
  *	          reconnect, long-polls are released
@@ -20,7 +20,8 @@
  *	writer    queued units are committed and answered
  *	upkeep    upkeep and cluster end; DATA/mark is written a last time
  *	          (SQLite only)
- *	answers   readers and push return what they have of requests
+ *	answers   waits until readers and push have returned all requests
+ *	          that they hold
  *	http      connections are closed
  *	rest      push and readers end; a checkpoint, so that the next start is
  *	          quick

@@ -3,8 +3,10 @@
  * A program that only the build runs.  It prints the tables of commands, flags
  * and settings from which `twinboxd --help` is made, so that scripts can make
  * the manual pages and the completions.  Each row is one line, with tabs
- * between the fields; a field may be empty (here DETAIL always is), and
- * WITH-SETTINGS is 1 if the command accepts settings, else 0:
+ * between the fields; a field may be empty (this program leaves DETAIL empty in
+ * each row).  WITH-SETTINGS is 1 if the command accepts settings, else 0.  A
+ * row `alone` is a flag that is given instead of a command, a row `option` a
+ * flag of the command WORDS:
  *
  *	program	NAME
  *	alone	FLAG LETTER VALUE HELP

@@ -28,8 +28,8 @@
  * the prompt appears, and keys typed earlier are discarded, so that no password
  * is shown.  Keys such as Ctrl-C send no signal, but are read as characters; if
  * another process sends SIGINT, SIGTERM or SIGHUP, the terminal's settings are
- * restored first (interrupt_resets_terminal()).  Returns false if ${fd} is not
- * a terminal or echo cannot be switched off, otherwise as
+ * restored before the process ends (interrupt_resets_terminal()).  Returns
+ * false if ${fd} is not a terminal or echo cannot be switched off, otherwise as
  * terminal_read_line(). */
 static bool
 prompt_line(int fd, const char *prompt, char *line, size_t size)

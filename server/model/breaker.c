@@ -187,10 +187,11 @@ breaker_failure(struct breaker *b, int64_t left_ms, int64_t now_ms,
 
 	if (hint_ms > RETRY_HINT_MAX_MS)
 		hint_ms = RETRY_HINT_MAX_MS;
-	/* The batch left before the last failure was known, so this failure
-	 * belongs to the same outage and is not counted again.  It is counted
-	 * in half_open, or if the last failure lies in the future because the
-	 * wall clock was set back. */
+	/* A batch that left before the last failure was known belongs to the
+	 * same outage, so its failure is not counted again.  Two exceptions, in
+	 * which the failure counts: the breaker is half_open, or
+	 * last_failure_at lies in the future because the wall clock was set
+	 * back. */
 	if (b->last_failure_at != 0 && left_ms <= b->last_failure_at &&
 	    b->last_failure_at <= now_ms && b->state != BREAKER_HALF_OPEN)
 		return (false);

@@ -27,7 +27,7 @@
  * and their retries are not used up.  Batches that left before the last failure
  * was known belong to the same outage, so their failures are not counted again,
  * except in half_open or after the wall clock was set back.  A success ends the
- * wait.  In closed, it takes back one failure and not all, so that a
+ * wait.  In closed, a success takes back one failure and not all, so that a
  * destination that fails more often than it answers opens its breaker even if
  * the failures do not follow each other.
  *
@@ -83,8 +83,9 @@ struct breaker {
 	int window_milli;        /* batches at a time, in thousandths */
 };
 
-/* Return the name of ${state} ("closed"); the state called ${name}, -1 if there
- * is none. */
+/* breaker_state_name() returns the name of ${state} ("closed").
+ * breaker_state_parse() returns the state called ${name}, -1 if there is
+ * none. */
 const char *breaker_state_name(enum breaker_state state);
 int breaker_state_parse(const char *name);
 
@@ -116,12 +117,14 @@ int breaker_batch(const struct breaker *b, int most);
 bool breaker_success(struct breaker *b, int64_t now_ms);
 
 /* Notes at ${now_ms} that a batch that left at ${left_ms} has failed: no usable
- * answer came, or one for a part of the batch only.  ${hint_ms} is how many
- * milliseconds the destination asked to be left alone (0: it did not ask), cut
- * at RETRY_HINT_MAX_MS; it replaces the wait of the breaker.  ${random}, any
- * number, varies the wait of an open breaker; the members breaker_* of
- * ${timing} are used.  Returns true if the caller must store the breaker, and
- * false if the failure is not counted (see above) and nothing has changed. */
+ * answer came, or an answer for only a part of the batch.  ${hint_ms} is how
+ * many milliseconds the destination asked to be left alone (0: it did not ask),
+ * cut at RETRY_HINT_MAX_MS; it replaces the wait of the breaker.  ${random},
+ * any number, varies the wait of an open breaker; the members breaker_* of
+ * ${timing} are used.  Returns true if the caller must store the breaker.
+ * Returns false, with nothing changed, if the failure is not counted: the batch
+ * left before the last counted failure, the breaker is not half_open, and the
+ * wall clock was not set back. */
 bool breaker_failure(struct breaker *b, int64_t left_ms, int64_t now_ms,
     int64_t hint_ms, uint32_t random, const struct timing *timing);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Decides whether a lane to an inbox of this server delivers.  Two callers
- * share this rule: the relay's unit, which serves lanes with waiting rows, and
- * a transaction that adds a row and may deliver it itself.
+ * Decides whether a lane (the queue of the outbox rows of one conversation to
+ * one recipient) to an inbox of this server may deliver now.  Two callers share
+ * this rule: the relay's transaction, which delivers the waiting rows of lanes,
+ * and a transaction that adds a row and may deliver that row itself.
  */
 #ifndef MODEL_DELIVERY_TURN_H
 #define MODEL_DELIVERY_TURN_H
@@ -34,7 +35,8 @@ delivery_turn(const struct delivery_lane *lane, int64_t now_ms)
 }
 
 /* Returns true if a row that gets the next place of ${lane} may leave at once:
- * it would be the only row that waits, and the lane may deliver now. */
+ * no other row waits in the lane, and the lane may deliver now (not paused, and
+ * due_at not in the future). */
 static inline bool
 delivery_at_once(const struct delivery_lane *lane, int64_t now_ms)
 {

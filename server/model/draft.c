@@ -20,8 +20,9 @@
 		return (RC_INVALID);                                           \
 	} while (0)
 
-/* The most bytes of an address that a refusal repeats in small letters ("did
- * you mean"): the text of a refusal is short. */
+/* In bytes.  The refusal of a recipient with capital letters repeats the
+ * address in small letters ("did you mean"), but not if the address has more
+ * bytes than this, because the text of a refusal is short. */
 #define SUGGESTED_MAX 100
 
 /* Writes ${text} to ${ret}, with small letters in place of A to Z and a NUL at

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The words of acks, the making of acks, and the treatment of two texts of a
- * peer: the reason in its ack, which is made printable and cut, and its epoch,
- * which is checked.
+ * Acks, which answer the envelopes of another server: their words, and how they
+ * are made.  Also the treatment of two texts that a peer (another server)
+ * sends: the reason in an ack, which is made printable and cut, and the epoch
+ * of the peer, which is checked.
  */
 #include "model/envelope.h"
 

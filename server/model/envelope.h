@@ -84,7 +84,8 @@ const char *envelope_reason_word(enum envelope_reason reason);
 
 /* An event, as its envelope carries it.  In an envelope that was read, the
  * spans are borrowed from the parsed request and end with a NUL.  In an
- * envelope to be written, they are borrowed as parcel_envelope() says. */
+ * envelope to be written, the spans are borrowed from the parcel and from the
+ * buffer that the caller passes to parcel_envelope(). */
 struct envelope {
 	struct uuid event_id; /* message_id; the same in each attempt */
 	int kind;             /* enum event_kind; 0: unknown here */
@@ -103,11 +104,12 @@ struct envelope {
 	int64_t expires_at_ms; /* 0: not given */
 
 	/* EVENT_DELIVERED, EVENT_READ: ${upto} is the last message that the
-	 * user ${from} has received or read, and ${upto_sequence} the highest
-	 * sequence that the server of ${from} had accepted in the lane of that
-	 * message in the 11 minutes up to and including that message.  This
-	 * sequence is above the message's own one only if the message arrived
-	 * after later ones (docs/federation.md). */
+	 * user ${from} has received or read.  ${upto_sequence} is the highest
+	 * sequence among the messages from the sender of ${upto} to ${from}
+	 * that the server of ${from} accepted in the 11 minutes that end with
+	 * the acceptance of ${upto}, with ${upto} itself.  It is above the
+	 * sequence of ${upto} only if messages with a higher sequence arrived
+	 * before ${upto} (docs/federation.md). */
 	struct uuid upto;
 	int64_t upto_sequence; /* 0: not given */
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The names of event kinds.  Each kind has two: the API shows one as kind in
- * inboxes (both kinds of receipts are "receipt" there), and the other as
- * event_type in the outbox; envelopes have the latter as message_type.  The
- * database stores the number of the kind.
+ * The names of event kinds.  Each kind has two names.  The API shows
+ * event_kind_name() as `kind` in inboxes ("receipt" for both kinds of
+ * receipts), and event_kind_type() as `event_type` in the outbox; envelopes,
+ * which carry events to other servers, have event_kind_type() as
+ * `message_type`.  The database stores the number of the kind.
  */
 #include "model/event.h"
 

@@ -81,10 +81,10 @@ bool model_name_reserved(const char *name, size_t n);
 
 /* Splits ${n} bytes at ${text}, "bob" or "bob@domain", into ${ret_name} and
  * ${ret_domain}, which end with a NUL.  ${ret_domain} is "" if the address has
- * no domain or its domain is ${local_domain}, else a host name, of which one
- * label is enough.  Returns false, and leaves both unchanged, if ${text} is not
- * an address; with a letter in upper case it is not one, because nothing is
- * converted. */
+ * no domain or its domain is ${local_domain}, else a host name (one label, such
+ * as "localhost", is enough).  Returns false, and leaves both buffers
+ * unchanged, if ${text} is not a valid address.  Upper-case letters are not
+ * converted: an address with one is not valid. */
 bool model_address_parse(const char *text, size_t n, const char *local_domain,
     char ret_name[LIMIT_NAME_LEN + 1], char ret_domain[LIMIT_DOMAIN_LEN + 1]);
 
@@ -108,14 +108,15 @@ bool priority_parse(const char *text, size_t n, int *ret);
  * limit. */
 #define MESSAGE_TIME_MAX_MS INT64_C(253402300799999)
 
-/* Checks everything in ${draft} that needs no store: either to or conversation,
- * not both; the form of the address; a body that is not empty; the lengths of
- * texts; UTF-8 without NUL in body and correlation_id; version (4, 7 or 8) and
- * variant of the id; no key beside an id; content type; priority; deliver_at
- * (1970 to 9999; 0: now); expires_in (1 s to MESSAGE_EXPIRES_IN_MAX_MS; 0: the
- * default).  Of metadata, only the size is checked.  Returns RC_OK, or
- * RC_INVALID with the first fault in ${refusal}, whose pointer begins with
- * ${pointer} ("" or "/3"). */
+/* Checks everything in ${draft} that needs no store: exactly one of to and
+ * conversation; the form of the address; a body that is not empty; the lengths
+ * of texts; UTF-8 without NUL in body and correlation_id; version (4, 7 or 8)
+ * and variant of the id; no key beside an id; content type; priority;
+ * deliver_at (1970 to 9999; 0: now); expires_in (1 s to
+ * MESSAGE_EXPIRES_IN_MAX_MS; 0: the default).  Of metadata, only the size is
+ * checked.  Returns RC_OK, or RC_INVALID with the first fault in ${refusal},
+ * whose JSON pointer begins with ${pointer}, the place of the draft in its
+ * request ("" or "/3"). */
 enum rc model_draft_check(const struct message_draft *draft,
     const char *pointer, struct refusal *refusal) MUST_USE;
 

@@ -20,8 +20,10 @@
  *	sending  waits for the answer of another server, under a lease
  *	sent     waits for its recipient, however long that takes
  *
- * A new row is pending (a scheduled one waits for its deliver_at before it gets
- * its place in the lane); or sent, if the transaction that adds it delivers it
+ * A lane is the queue of the rows of one conversation to one recipient.  Poison
+ * is a row whose deliveries have broken off again and again.  A new row is
+ * pending (a scheduled one waits for its deliver_at before it gets its place in
+ * the lane); or sent, if the transaction that adds it delivers it
  * (model/delivery_turn.h); or acked, if its sender is its recipient and it is
  * not scheduled.  "Later" is an answer of another server, which then sends the
  * ack in a request of its own; a rejection there makes the row pending and, in
@@ -93,8 +95,9 @@ enum outbox_reason {
 	    OUTBOX_REASONS
 };
 
-/* Return the word and the sentence of ${reason}; the reason of ${word}, -1 if
- * there is none. */
+/* outbox_reason_word() and outbox_reason_text() return the word and the
+ * sentence of ${reason}.  outbox_reason_parse() returns the reason of ${word},
+ * -1 if there is none. */
 const char *outbox_reason_word(enum outbox_reason reason);
 const char *outbox_reason_text(enum outbox_reason reason);
 int outbox_reason_parse(const char *word);

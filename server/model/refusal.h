@@ -233,12 +233,12 @@ void refusal_set(struct refusal *r, enum problem p, const char *pointer,
     const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
 /* Make ${r} the refusal for ${rc}, which is not RC_OK, with "" (none) as its
- * JSON pointer.  refusal_of_unit() is for a unit that the writer took and that
- * has failed; refusal_of_rc() is for everything else, such as a full queue or a
- * read that has failed.  The two differ only in the text for RC_BUSY: "another
- * transaction keeps what it needs" for a unit, else "too much waits already".
- * The problem is that of problem_of_rc() if that is busy, draining or
- * storage-full, else internal. */
+ * JSON pointer.  refusal_of_unit() is for a unit (one change of the database)
+ * that the writer took and that has failed; refusal_of_rc() is for everything
+ * else, such as a full queue or a read that has failed.  The two differ only in
+ * the text for RC_BUSY: "another transaction keeps what it needs" for a unit,
+ * else "too much waits already".  The problem is that of problem_of_rc() if
+ * that is busy, draining or storage-full, else internal. */
 void refusal_of_rc(struct refusal *r, enum rc rc);
 void refusal_of_unit(struct refusal *r, enum rc rc);
 
