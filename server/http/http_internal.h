@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The server: the state that its threads share (http.c).
+ * The HTTP server: the state that its threads share (http.c).  The front's
+ * thread accepts the connections; each loop is a thread that drives one
+ * libmicrohttpd daemon.
  *
  * Invariants
  *  1. A connection belongs to the front's thread until it is put into a loop's
  *     mailbox, and to that loop from then on.
  *  2. While a loop runs, only its own thread calls the functions of
  *     libmicrohttpd that change the daemon, a connection or a response.  The
- *     owner of a request may read the headers of that request.
- *  3. A request belongs to the loop's thread, except
- *       - while its sender is looked up (sender.c),
- *       - from the call of authorize() or its handler until its answer is
- *         delivered to the loop (answer_deliver()),
+ *     thread to which a request belongs (3) may read the request's headers.
+ *  3. A request belongs to the loop's thread, but may belong to another thread
+ *       - while the sender of the request is looked up (sender.c),
+ *       - from the call of authorize() or of the route's handler until the
+ *         answer is delivered to the loop (answer_deliver()),
  *       - between two pieces of an answer (http_answer_pieces()).
  *     In these times libmicrohttpd does not touch the request: the loop has
  *     suspended the connection before it takes the result of the look-up, the

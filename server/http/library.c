@@ -28,20 +28,20 @@ add_memory(void *arg, enum MHD_ValueKind kind, const char *name,
 
 	(void)name;
 	(void)value;
-	/* A header, a cookie and a query parameter have one record each.  Of
-	 * their texts count only the header's: a cookie is part of a header,
-	 * and a query parameter is part of the target, which head_memory() has
-	 * counted. */
+	/* libmicrohttpd keeps one record for each header, cookie and query
+	 * parameter.  Only a header's text is added here: a cookie is part of a
+	 * header, and a query parameter is part of the target, which
+	 * head_memory() has counted. */
 	*sum += (kind == MHD_HEADER_KIND ? name_len + value_len + 4 : 0) +
 		HEADER_RECORD;
 	return (MHD_YES);
 }
 
-/* Returns a lower bound, in bytes, of the connection's memory that the head has
- * taken so far.  The sum includes the records of query parameters: with
- * libmicrohttpd 0.9.7x, hide_query() (daemon.c) cuts off the query before the
- * library makes these records, but does not see a query behind a NUL; other
- * versions make the records of every query. */
+/* Returns a lower bound, in bytes, of the connection's memory that the head of
+ * ${req} has taken so far.  The sum includes the records that the library has
+ * made of query parameters.  libmicrohttpd 0.9.7x makes them only if the query
+ * stands behind a NUL, where hide_query() (daemon.c) does not see the query and
+ * does not cut it off; other versions make them for every query. */
 static size_t
 head_memory(const struct http_request *req)
 {
@@ -71,14 +71,14 @@ has_large_head(const struct http_request *req)
 	return (head_memory(req) > CONNECTION_MEMORY / 4);
 }
 
-/* Refuses all requests of ${loop} that ${culprit} matches and whose head is not
- * complete (REQUEST_NEW).  Writes the refusal to the socket, past the library,
- * shuts the socket down for writing, and returns true if there was any such
- * request.  A Content-Length that is not a number or has too many digits, or
- * cookies that are too large, make the library answer before it calls
- * access_handler(), and send the head of that answer twice.  The library's log
- * message comes before that answer, but does not name the request, so all
- * requests that may be meant are refused. */
+/* Refuses all requests of ${loop} for which ${culprit} returns true and whose
+ * head is not complete (REQUEST_NEW).  Writes the refusal to the socket, past
+ * the library, shuts the socket down for writing, and returns true if there was
+ * any such request.  A Content-Length that is not a number or has too many
+ * digits, or cookies that are too large, make the library answer before it
+ * calls access_handler(), and send the head of that answer twice.  The
+ * library's log message comes before that answer, but does not name the
+ * request, so all requests that may be meant are refused. */
 static bool
 refuse_past(struct loop *loop, bool (*culprit)(const struct http_request *req),
     enum problem problem, const char *why)
@@ -128,11 +128,11 @@ count_library(struct loop *loop, const char *fmt)
 	}
 }
 
-/* Counts the answers that the library makes by itself (count_library()), and
- * logs its message.  Strangers can cause any number of messages, so at most
- * LOG_LINES_MAX are logged per loop and time window (http_log_window, 10 s).
- * The others are dropped; the first message of a later window logs their
- * number. */
+/* Passes each log message of the library to count_library(), which counts the
+ * answers that the library makes by itself, and logs the message.  Strangers
+ * can cause any number of messages, so at most LOG_LINES_MAX are logged per
+ * loop and time window (http_log_window, 10 s).  Further messages are dropped;
+ * their number is logged before the first message of a later window. */
 void
 library_log(void *arg, const char *fmt, va_list ap)
 {

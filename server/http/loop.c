@@ -7,12 +7,13 @@
  * of waiting requests, and notices clients that close their side while a
  * request waits.
  *
- * Deadlines: each connection is checked once per eighth of the request
- * deadline, so no list has to be reordered when a connection's phase changes,
- * and a connection is cut up to that much after its deadline.  libmicrohttpd
- * reports a request only when its request line is complete.  Part of a request
- * that follows another one on a kept connection is therefore found through
- * TCP_INFO, by the time at which the kernel last received data.
+ * Deadlines: the loop checks each connection at intervals of an eighth of the
+ * time limit for a request (request_deadline_ms), so no list has to be
+ * reordered when a connection's phase changes.  A connection is therefore cut
+ * up to one interval after its deadline.  libmicrohttpd reports a request only
+ * when its request line is complete.  If a further request on a kept connection
+ * has arrived only in part, the loop notices this through TCP_INFO, by the time
+ * at which the kernel last received data.
  */
 #include <sys/epoll.h>
 
@@ -166,11 +167,11 @@ loop_timer_set(struct loop *loop, struct http_request *req, int64_t at_ms,
 	req->timer.wake_arg = arg;
 	timer_heap_add(&loop->timers, &req->timer.node, at_ms);
 	metrics_add(loop->http->options.metrics, METRIC_LONG_POLLS, 1);
-	/* If a request waits in a loop for plain requests, its connection is
-	 * closed after the answer: the front can then give the client's next
-	 * connection, if it begins with such a request, to the loop of the
-	 * long-polls.  Between two pieces it is too late: the head, with its
-	 * Connection header, has been sent. */
+	/* A loop whose long_poll is false is meant for requests that do not
+	 * wait.  If a request waits here, its connection is closed after the
+	 * answer: the client then opens a new connection, which the front gives
+	 * to the loop for long-polls if its first request may wait.  Between
+	 * two pieces it is too late: the Connection header has been sent. */
 	if (!loop->long_poll && req->phase < REQUEST_ANSWERED)
 		req->answer.close = true;
 	ev.data.ptr = &req->timer.gone;
@@ -506,10 +507,10 @@ end_suspended(struct loop *loop)
 	}
 }
 
-/* Called when the loop ends.  Takes the last messages, refuses the suspended
- * requests that no thread has answered, cuts off answers that wait for their
- * next piece, and goes on sending answers for at most http_stop_ms (1 s).  Does
- * not close the connections: loop_fini() does. */
+/* Called when the loop ends.  Handles the last messages in the mailbox, refuses
+ * the suspended requests that no thread has answered, cuts off answers that
+ * wait for their next piece, and goes on sending answers for at most
+ * http_stop_ms (1 s).  Does not close the connections: loop_fini() does. */
 static void
 loop_stop(struct loop *loop)
 {

@@ -117,9 +117,9 @@ struct leftover {
  * the client may then lose the answer. */
 void linger_start(struct loop *loop, int fd);
 
-/* Reads and drops the bytes that have arrived.  If the client has closed its
- * side, on an error, or after 4 MiB since linger_start(), closes the socket and
- * frees ${left}. */
+/* Reads and drops the bytes that have arrived at the duplicate.  If the client
+ * has closed its side, on an error, or after 4 MiB since linger_start(), closes
+ * the duplicate, and removes ${left} from the loop's list and frees it. */
 void linger_read(struct loop *loop, struct leftover *left);
 
 /* Closes the sockets whose deadline has passed, or with ${all} every one. */

@@ -2,7 +2,8 @@
 /*
  * A request as handlers see it, and its memory.  The first ARENA_INLINE bytes
  * of a request's arena are inside struct http_request; more come from the heap.
- * A loop keeps up to SPARES_MAX of its freed objects and uses them again.
+ * A loop keeps up to SPARES_MAX freed structs http_request and uses them again
+ * for later requests.
  */
 #include <arpa/inet.h>
 #include <assert.h>
@@ -32,10 +33,10 @@ request_check(const struct http_request *req)
 	assert(req->magic == REQUEST_MAGIC);
 }
 
-/* Returns an object from the free list of ${loop}, or a new one.  It is zeroed,
- * except for arena.first, whose bytes are undefined, and except for body.data
- * and body.cap: an object of the free list may keep the buffer of its last
- * body.  Returns NULL if there is no memory. */
+/* Returns a struct http_request from the free list of ${loop}, or a new one.
+ * It is zeroed, except for arena.first, whose bytes are undefined, and except
+ * for body.data and body.cap: a struct from the free list may keep the buffer
+ * of the body of its earlier request.  Returns NULL if there is no memory. */
 static struct http_request *
 request_take(struct loop *loop)
 {
@@ -210,11 +211,12 @@ request_owner(const struct http_request *req)
 
 /* Makes the budget for bodies count ${cap} - 1 bytes for ${req} in total, or
  * none if these are at most LIMIT_BODY_FREE.  The byte for the NUL is not
- * counted: bodies whose announced lengths add up to the whole share of an owner
- * fit into that share.  The bytes count against the share of the client's
- * network and, if the user is known when the first bytes are counted, against
- * the share of the user as well.  Returns false, with the count unchanged, if
- * the budget has no room. */
+ * counted, so that bodies whose announced lengths add up to the whole share of
+ * an owner fit into that share.  The bytes count against the share of the
+ * client's network and, if the user is known when the first bytes are counted,
+ * against the share of the user as well.  Returns false, with the count
+ * unchanged, if the budget or one of these shares has no room, or if there is
+ * no memory to count the bytes. */
 static bool
 body_room(struct http_request *req, size_t cap)
 {
@@ -236,11 +238,11 @@ body_room(struct http_request *req, size_t cap)
 }
 
 /* Returns the new size of the buffer for a body that will have ${n} bytes:
- * twice the old size (1024 if the old size is below that), but at most the
- * announced length, or else the limit of the route, and a NUL.  If ${n} is at
- * most LIMIT_BODY_FREE, the size is at most LIMIT_BODY_FREE and a NUL, so that
- * a small body does not count in the budget.  The size is always at least ${n}
- * and a NUL. */
+ * twice the old size, or 1024 if the old size is below 1024.  The size is at
+ * most the announced length, or the limit of the route if no length was
+ * announced, and one byte for the NUL.  If ${n} is at most LIMIT_BODY_FREE, the
+ * size is at most LIMIT_BODY_FREE + 1, so that a small body does not count in
+ * the budget.  In any case the size is at least ${n} + 1. */
 static size_t
 body_cap(const struct http_request *req, size_t n)
 {
@@ -368,9 +370,10 @@ http_header(const struct http_request *req, const char *name)
 	return (MHD_lookup_connection_value(req->mhd, MHD_HEADER_KIND, name));
 }
 
-/* The argument of count_header(), which counts the headers ${name} (n) and the
- * bytes of their values with a comma after each (bytes), and appends these
- * values and commas to ${joined} unless it is NULL. */
+/* The argument of count_header(), which adds to n the number of headers
+ * ${name}, and to bytes the lengths of their values with a comma after each.
+ * Unless ${joined} is NULL, count_header() also writes these values, each with
+ * a comma after it, to ${joined}. */
 struct header_count {
 	const char *name;
 	size_t len, n, bytes;

@@ -119,10 +119,11 @@ struct request_answer {
 };
 
 /* The timer of a request, and the watch of its socket, which notices that the
- * client has closed its side.  Another thread asks for a timer by want_*,
- * queued, and the message msg in the loop's mailbox; the loop then sets the
- * timer.  loop->timer_lock protects queued and want_*; only the loop's thread
- * uses node, wake, wake_arg, gone and watching. */
+ * client has closed its side.  To ask for a timer, a thread other than the
+ * loop's sets want_* and queued, and puts msg into the loop's mailbox unless
+ * msg is there already; the loop then sets the timer.  loop->timer_lock
+ * protects queued and want_*; only the loop's thread uses node, wake, wake_arg,
+ * gone and watching. */
 struct request_timer {
 	struct timer_node node;
 	void (*wake)(struct http_request *req, void *arg);
@@ -190,8 +191,8 @@ void *request_room(struct http_request *req, size_t size);
 
 /* Marks ${req} as refused with ${problem} and the detail that ${fmt} makes.
  * The first refusal of a request is kept; later ones are ignored.  Sends
- * nothing: the loop sends the refusal later, at the latest at the end of the
- * request. */
+ * nothing: the refusal is sent by the loop's thread later, at the latest when
+ * the whole request has arrived. */
 void request_refuse(struct http_request *req, enum problem problem,
     const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
@@ -212,7 +213,8 @@ const struct http_gate *request_gate(const struct http_request *req);
 
 /* Returns the owner (base/owner.h) that the memory of the answer to ${req} is
  * counted to: the owner that http_set_owner() has set, or else the client's
- * network.  A body is counted to both (body_room()). */
+ * network.  The memory of a body is counted to the client's network and, if an
+ * owner has been set before, also to that owner (body_room()). */
 uint64_t request_owner(const struct http_request *req);
 
 /* ---- sender.c ---- */

@@ -50,9 +50,10 @@ struct pattern {
 	char *text; /* owns the memory of segment[].text */
 };
 
-/* Compiles ${routes}, which end with list NULL, into *ret, which router_free()
- * frees; *ret is set on success only.  Keeps pointers to the routes, modules
- * and gates.  RC_INVALID: a method or a path is malformed.  RC_EXISTS: two
+/* Compiles ${routes}, an array that ends with an element whose list is NULL,
+ * into *ret, which router_free() frees; *ret is set on success only.  Keeps
+ * pointers to the routes, modules and gates, which must last until
+ * router_free().  RC_INVALID: a method or a path is malformed.  RC_EXISTS: two
  * routes have the same method and path.  RC_NO_MEMORY: there is no memory. */
 enum rc router_new(const struct http_routes *routes, struct router **ret,
     struct err *err) MUST_USE;
@@ -60,9 +61,10 @@ enum rc router_new(const struct http_routes *routes, struct router **ret,
 /* Frees ${router}.  NULL is allowed. */
 void router_free(struct router *router);
 
-/* Returns the pattern with the fewest placeholders that matches the ${n}
- * ${segments} of a path, for any method, or NULL.  ${router} owns the pattern.
- * The caller makes sure that ${n} is from 0 to SEGMENTS_MAX. */
+/* Returns the pattern that matches the ${n} ${segments} of a path, whatever
+ * methods the pattern has; among several, the one with the fewest placeholders.
+ * NULL: no pattern matches.  ${router} owns the pattern.  The caller makes sure
+ * that ${n} is from 0 to SEGMENTS_MAX. */
 const struct pattern *router_find(
     const struct router *router, const struct segment *segments, int n);
 

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Decides whether the body of a request is read.  A body costs memory before
- * the token of its sender has been checked, so the head decides (the function
- * head of the route's gate).  The body of a user is read; a stranger, whose
- * head shows that the sender is not a user, is refused without reading the
- * body.  If the sender may be a user, a body of up to LIMIT_REQUEST_LEN bytes
- * is read; for a body that may be larger the sender is looked up first.  A body
- * without Content-Length may be as large as its route allows.  On public
- * routes, and if the gate has no function head, every body is read.
+ * Decides whether the body of a request is read.  The sender's token is checked
+ * only when the whole request has arrived; until then the body takes memory.
+ * So the function head() of the route's gate judges the sender earlier, by the
+ * head of the request.  The body of a user is read.  A stranger, a sender that
+ * is certainly not a user, is refused without reading the body.  If the sender
+ * may be a user, a body of up to LIMIT_REQUEST_LEN bytes is read; if the body
+ * may be larger, the sender is looked up first, and the body is read only if
+ * the sender is a user.  A body without Content-Length may be as large as its
+ * route allows.  On public routes, and if the gate has no function head(),
+ * every body is read.
  */
 #include <assert.h>
 
@@ -32,10 +34,10 @@ refuse_stranger(struct http_request *req)
 	return (answer_queue(req));
 }
 
-/* Refuses the request of a stranger at once.  Lets every other body be read:
- * without a look-up or, if the sender is unknown and the body may be longer
- * than LIMIT_REQUEST_LEN, after a look-up of the sender, which access_body()
- * starts because body.unsure is set. */
+/* Refuses the request of a stranger at once.  Lets every other body be read.
+ * But if the sender is unknown and the body may be longer than
+ * LIMIT_REQUEST_LEN, sets body.unsure, so that access_body() looks up the
+ * sender before it reads the body. */
 enum MHD_Result
 sender_check(struct http_request *req)
 {
@@ -64,10 +66,11 @@ sender_check(struct http_request *req)
 	}
 }
 
-/* Suspends the request while its sender is looked up.  libmicrohttpd passes the
- * same piece of the body again after that, since access_body() has consumed
- * none of it.  Why not suspend in the call with the headers?  libmicrohttpd
- * 0.9.75 then repeats that call, and 1.0 does not. */
+/* Suspends the request while its sender is looked up.  After the look-up
+ * libmicrohttpd passes the same piece of the body again, since access_body()
+ * has consumed none of it.  Why not suspend in the call of access_handler()
+ * with the headers?  libmicrohttpd 0.9.75 then repeats that call, and 1.0 does
+ * not. */
 enum rc
 sender_look_up(struct http_request *req)
 {
@@ -98,11 +101,11 @@ http_sender_found(struct http_request *req, const struct refusal *r)
 	answer_deliver(req);
 }
 
-/* Between the call with the headers and the end of the body libmicrohttpd takes
- * no response, so a refusal is written directly to the socket.
- * access_handler() then ends the connection at the next piece of the body.  If
- * no piece comes, the next conn_check() ends it, because the deadline of the
- * connection is set to now. */
+/* From the call of access_handler() with the headers until the end of the body
+ * libmicrohttpd takes no response, so a refusal is written directly to the
+ * socket.  access_handler() then ends the connection at the next piece of the
+ * body.  If no piece comes, the next conn_check() ends it, because the deadline
+ * of the connection is set to now. */
 void
 sender_go_on(struct http_request *req)
 {

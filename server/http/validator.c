@@ -191,10 +191,10 @@ layout_begin(struct scan *scan, const char *method, const char *version)
 	scan->expected = version + strlen(version) + 2;
 }
 
-/* Ends the check of the layout: if more is left of the head than the two bytes
- * of the empty line, whose CR LF libmicrohttpd has replaced by two NULs, or if
- * they are not NULs, sets scan->bad.  Any other character is part of a line
- * such as ":t", which the library takes for the empty line. */
+/* Ends the check of the layout.  Sets scan->bad unless exactly two bytes of the
+ * head are left and both are NULs: libmicrohttpd replaces the CR LF of the
+ * empty line by two NULs.  Any other character is part of a line such as ":t",
+ * which the library takes for the empty line. */
 static void
 layout_end(struct scan *scan, const char *method)
 {
@@ -253,8 +253,8 @@ framing_check(struct scan *scan, const char *version)
 		    head->content_length, "0123456789")] != '\0'))
 		return ("Content-Length is not a number");
 	/* Another program may read a Content-Length of more than 18 digits
-	 * differently, even if it begins with zeros.  check_length() refuses
-	 * one that does not, as too large. */
+	 * differently, even if it begins with zeros.  One that begins with
+	 * another digit is refused by check_length(), as too large. */
 	if (head->content_length != NULL && head->content_length[0] == '0' &&
 	    strlen(head->content_length) > 18)
 		return ("Content-Length has too many leading zeros");
@@ -273,9 +273,9 @@ add_forwarded(void *arg, enum MHD_ValueKind kind, const char *name,
 }
 
 /* Sets head.client to the client's address that the headers of a believed proxy
- * name, or to the proxy's own address if they name none.  Called for each
- * request of a believed proxy, even a refused one, so that the log has the
- * right address. */
+ * (setting behind-proxy) name, or to the proxy's own address if they name none.
+ * Called for each request of a believed proxy, even if the request is refused,
+ * so that the log has the right address. */
 static void
 client_set(struct http_request *req)
 {

@@ -78,9 +78,10 @@ take_latency(void *arg, const struct db_row *row, struct err *err)
 
 /* Sets ret->oldest_at to the time since when the oldest pending row that is not
  * scheduled could be delivered (ready_at()); leaves it 0 if there is none.  For
- * local inboxes, only the first pending row of each lane is read, in the
- * INSPECT_WALK lanes with the lowest ids.  For other servers, the oldest row is
- * assumed to be among the 1000 rows that expire first. */
+ * local inboxes, only the first pending row of each lane (the queue of one
+ * conversation to one recipient) is read, in the INSPECT_WALK lanes with the
+ * lowest ids.  For other servers, the oldest row is assumed to be among the
+ * 1000 rows that expire first. */
 static enum rc
 find_oldest(struct db *db, struct inspect_stats *ret, struct err *err)
 {
@@ -227,11 +228,11 @@ take_places(void *arg, const struct db_row *row, struct err *err)
 }
 
 /* Reads the backlog of another server: at most ${budget} pending rows, of its
- * leased lanes first and then of its ready lanes.  The ages and oldest_at are
- * those of the rows that were read.  If ${budget} rows were read, there may be
- * more: sets truncated, and pending becomes the number of places from the
- * cursor to the tail of its ready lanes (at most INSPECT_WALK lanes) if that is
- * larger. */
+ * leased lanes (queues that are being delivered) first and then of its ready
+ * lanes.  The ages and oldest_at are those of the rows that were read.  If
+ * ${budget} rows were read, there may be more: sets truncated, and makes
+ * pending the number of places from the cursor to the tail, over at most
+ * INSPECT_WALK of its ready lanes, if that number is larger than ${budget}. */
 static enum rc
 waiting_there(struct db *db, struct ages *a, int64_t destination_id,
     int64_t budget, struct err *err)
@@ -283,8 +284,9 @@ inspect_backlog(struct db *db, int64_t destination_id, int64_t now_ms,
 	ret->truncated = ret->pending >= budget;
 	if (rc == RC_OK && ret->truncated) {
 		/* Only ${budget} rows were read, in the order of lanes and not
-		 * of age.  An older one may follow, so look also at the first
-		 * pending row of each of the first INSPECT_WALK lanes. */
+		 * of age.  A row that was not read may be older, so look also
+		 * at the first pending row of each of the first INSPECT_WALK
+		 * lanes. */
 		rc = db_run(db, SQL_INSPECT_HEADS_LOCAL, DB_PARAMS(heads),
 		    take_oldest, &ret->oldest_at, NULL, err);
 	}

@@ -82,8 +82,8 @@ has_trouble(const struct gauges_destination *d)
 /* Returns where to store destination ${d} in the list: at the end, which makes
  * the list longer, or, if the list is full and ${d} has trouble
  * (has_trouble()), over the last destination without trouble.  NULL: ${d} is
- * left out, because it has no trouble or each destination in the full list has.
- */
+ * left out, because the list is full, and ${d} has no trouble or all
+ * destinations in the list have trouble. */
 static struct gauges_destination *
 place_for(struct gauges *f, const struct gauges_destination *d)
 {

@@ -2,9 +2,10 @@
 /*
  * The gauges that /metrics and the server's own alerts read from the database,
  * all by gauges_read().  The cost does not grow with the backlog: totals are
- * one row (on PostgreSQL one for each node), and walks along rows and lanes
- * have bounds.  The cost grows with the number of destinations: all are read,
- * but at most GAUGES_DESTINATIONS are kept and measured.
+ * one row (on PostgreSQL one for each node), and at most a fixed number of rows
+ * and lanes (delivery queues) is read.  The cost grows with the number of
+ * destinations: all are read, but at most GAUGES_DESTINATIONS are kept and
+ * measured.
  */
 #ifndef INSPECT_GAUGES_H
 #define INSPECT_GAUGES_H
@@ -15,9 +16,9 @@
 #include "db/db.h"
 
 /* The most destinations in the list, and so the most values of the label
- * "destination" in /metrics.  If there are more, "*", "local" and destinations
- * with trouble (paused, lanes ready, or a breaker that is not closed) take
- * precedence. */
+ * "destination" in /metrics.  If there are more, these take precedence: "*"
+ * (stands for all destinations), "local" (the inboxes here), and destinations
+ * with trouble (paused, lanes ready, or a breaker that is not closed). */
 #define GAUGES_DESTINATIONS 100
 /* Rows that are counted, and lanes that are walked, at most. */
 #define GAUGES_ROWS 10000
@@ -39,10 +40,11 @@ struct gauges_destination {
 	enum gauges_breaker breaker;
 	bool paused;
 	bool ready; /* it has lanes in state ready */
-	/* For another server: the places from the cursor to the tail, in its
-	 * GAUGES_LANES most urgent ready lanes and in at most GAUGES_LANES of
-	 * its leased lanes.  For "local": all pending rows that are not
-	 * scheduled, at most GAUGES_ROWS. */
+	/* For another server: the sum, over lanes, of the places from the
+	 * cursor (the next place to be sent) to the tail (the last place).  The
+	 * lanes are its GAUGES_LANES most urgent ready lanes and at most
+	 * GAUGES_LANES of its leased lanes.  For "local": all pending rows that
+	 * are not scheduled, at most GAUGES_ROWS. */
 	int64_t pending_rows;
 	int64_t oldest_at; /* since when the oldest row waits; 0: none */
 };

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The queries of operators: outbox rows, attempts, dead letters, destinations,
- * lanes, users, and the audit log.  Every list is read in bounded steps: it has
- * a limit of rows, or it is a walk along an index that reads at most
- * INSPECT_WALK rows and returns where to go on, or whether it has read all.
+ * The queries for operators: outbox rows, attempts, dead letters, destinations,
+ * lanes (queues of outbox rows), users, and the audit log.  Every list is read
+ * in bounded steps: it has a limit of rows, or it is a walk along an index that
+ * reads at most INSPECT_WALK rows and returns where to go on, or whether it has
+ * read all.
  *
  * A function that lists rows calls ${each} for each row; an error of ${each}
  * ends the list and is returned.  Texts of rows are borrowed until ${each}
@@ -252,11 +253,11 @@ enum rc inspect_lanes(struct db *db, const struct inspect_lane_filter *filter,
 enum rc inspect_lane(struct db *db, int64_t lane_id, inspect_lane_fn each,
     void *arg, struct err *err) MUST_USE;
 
-/* Stores in *ret_seq the lowest place (lane_seq) below the cursor of the lane
- * ${lane_id} to another server whose row that server accepted at ${since_ms}
- * (by the clock of this server) or later, among the rows that are still kept.
- * RC_NOT_FOUND: there is no such row, or no such lane; *ret_seq is unchanged.
- */
+/* Stores in *ret_seq a place (lane_seq) in the lane ${lane_id}, a queue of rows
+ * to another server: the lowest place below the lane's cursor whose row the
+ * other server accepted at ${since_ms} (by the clock of this server) or later.
+ * Only rows that are still kept count.  RC_NOT_FOUND: there is no such row, or
+ * no such lane; *ret_seq is unchanged. */
 enum rc inspect_lane_sent_since(struct db *db, int64_t lane_id,
     int64_t since_ms, int64_t *ret_seq, struct err *err) MUST_USE;
 

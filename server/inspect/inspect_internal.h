@@ -34,9 +34,9 @@ bool inspect_page_full(const struct inspect_page *p);
 
 /* Returns the cursor of the next page, or 0 if there is none.  If the page is
  * full, removes its last id, which only shows that there is a next page; the
- * cursor is then the id before it.  If the page is not full, but a walk filled
- * it (${walked}) and stopped before the end of its index (not ${ended}), the
- * cursor is the last id that the walk examined. */
+ * cursor is then the id before it.  If the page is not full, but its ids come
+ * from a walk (${walked}) that stopped before the end of its index (not
+ * ${ended}), the cursor is the last id that the walk examined. */
 int64_t inspect_page_next(struct inspect_page *p, bool walked, bool ended);
 
 /* Returns a text column; NULL for an SQL NULL.  Borrowed from the row. */

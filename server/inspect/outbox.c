@@ -2,9 +2,10 @@
 /*
  * Lists of outbox rows; also single rows, messages and attempts.  Rows that are
  * scheduled, pending, sending or retried are usually few, and each of these
- * kinds has its own index (a set), which a list reads completely if the set has
- * fewer than INSPECT_WALK rows.  Every other list is a walk from the page's
- * cursor towards older rows, which examines at most INSPECT_WALK rows per call.
+ * kinds has its own index (pending rows: two), called a set.  A list of one
+ * kind reads its set completely if the set has fewer than INSPECT_WALK rows.
+ * Every other list is a walk from the page's cursor towards older rows, which
+ * examines at most INSPECT_WALK rows per call.
  */
 #include <string.h>
 

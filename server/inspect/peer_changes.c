@@ -23,10 +23,11 @@ struct restored {
 	struct peer_changes_lane first[PEER_CHANGES_NAMED];
 };
 
-/* The facts about one server or one lane that the audit entries read so far
- * (the newest first) have given.  ${rewound_by} belongs to a lane, the other
- * facts to a server.  keys_done and epoch_done: an older entry about a change
- * of its keys, or of its epoch, does not count. */
+/* The facts about one server or one lane, by the audit entries that were read
+ * so far (the newest first).  ${rewound_by} belongs to a lane, the other facts
+ * to a server.  keys_done: older entries about new keys of the server do not
+ * count.  epoch_done: older entries about a new epoch of the server (it was
+ * restored from a backup) do not count. */
 struct subject {
 	uint64_t key; /* the id of the server's destination, or of the lane */
 	bool keys_done, epoch_done;
@@ -192,8 +193,9 @@ take_lane(void *arg, const struct db_row *row, struct err *err)
 
 /* Walks all lanes to other servers that have rows in the outbox, ${lanes} lanes
  * a page and at most ${pages} pages, since no index has the lanes to one
- * server.  Adds each lane that counts to its restored server (take_lane()).
- * Sets more unless a page was empty: there may be lanes that were not read. */
+ * server.  take_lane() adds each lane that counts (the server may have lost
+ * rows of it) to its restored server.  Sets more if no page was empty: there
+ * may be lanes that were not read. */
 static enum rc
 read_lanes(struct db *db, struct reading *r, int64_t lanes, int64_t pages,
     struct err *err)
@@ -213,10 +215,11 @@ read_lanes(struct db *db, struct reading *r, int64_t lanes, int64_t pages,
 	return (RC_OK);
 }
 
-/* Stores in the result how many restored servers have a lane that counts, and
- * the domain and the lanes of the one among them that was restored last.  If no
- * server has such a lane, but perhaps not all lanes were read (more), stores
- * the server that was restored last of all, without lanes. */
+/* Stores in the result how many restored servers have a lane that counts
+ * (take_lane()), and the domain and the lanes of that one of these servers
+ * which was restored last.  If no server has such a lane, but there may be
+ * lanes that were not read (more), stores a count of 1 and the domain of the
+ * server that was restored last of all, without lanes. */
 static void
 tell(const struct reading *r)
 {

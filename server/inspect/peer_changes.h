@@ -40,24 +40,25 @@ struct peer_changes_lane {
 
 struct peer_changes {
 	/* keys: the number of servers whose accepted keys have changed in the
-	 * last PEER_CHANGES_KEYS_MS, by the entries that are read of the audit
-	 * log, and that no operator has pinned, unpinned, blocked, unblocked or
-	 * forgotten since.  keys_domain and keys_detail: the server with the
-	 * newest of these changes, and the audit log's text about it; "" if
-	 * there are none. */
+	 * last PEER_CHANGES_KEYS_MS, and that no operator has pinned, unpinned,
+	 * blocked, unblocked or forgotten since.  Only changes in the newest
+	 * PEER_CHANGES_ENTRIES entries of the audit log are found.  keys_domain
+	 * and keys_detail: the server with the newest of these changes, and the
+	 * audit log's text about it; "" if there are none. */
 	size_t keys;
 	char keys_domain[LIMIT_DOMAIN_LEN + 1];
 	char keys_detail[PEER_CHANGES_DETAIL];
 
 	/*
-	 * restored: the number of servers whose epoch has changed in the last
-	 * PEER_CHANGES_EPOCH_MS, by the entries that are read of the audit log,
-	 * that no operator has blocked or forgotten since, and that have a lane
-	 * that counts.  A lane to the server counts if the first of its rows
-	 * that are still in the outbox was sent before the change, and no
-	 * operator has rewound the lane after the change.  restored_domain,
-	 * nlanes and lanes are those of the server, among the counted ones,
-	 * whose epoch changed last.
+	 * restored: the number of servers whose epoch has changed (they were
+	 * restored from a backup) in the last PEER_CHANGES_EPOCH_MS, that no
+	 * operator has blocked or forgotten since, and that have a lane that
+	 * counts.  Only changes in the newest PEER_CHANGES_ENTRIES entries of
+	 * the audit log are found.  A lane (queue) to the server counts if the
+	 * first of its rows that are still in the outbox was sent before the
+	 * change, and no operator has rewound the lane (to send its rows again)
+	 * after the change.  restored_domain, nlanes and lanes are those of the
+	 * server, among the counted ones, whose epoch changed last.
 	 *
 	 * more: the limit of pages ended the reading of lanes, so there may be
 	 * lanes that are not counted here.  If ${more} is set and no lane of

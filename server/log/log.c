@@ -10,7 +10,7 @@
  * Invariants, under the lock:
  *  1. head - tail bytes are in the ring, whole records only;
  *  2. no thread changes the bytes between tail and head, so the log thread
- *     reads them without the lock; it alone moves tail.
+ *     reads them without the lock; only the log thread moves tail.
  */
 #include "log/log.h"
 #include "base/lock.h"
@@ -309,10 +309,11 @@ log_last_bare(enum log_event event)
 
 /* ---- the log thread ---- */
 
-/* Waits until poll() reports the descriptor as writable, or as broken, so that
- * a write fails at once.  For a file, returns true without waiting, and the
- * write may block.  Returns false if log_stop() was called, log_stop_ms are
- * over, and the descriptor is still not writable. */
+/* Waits until poll() reports the descriptor as writable or as broken, and
+ * returns true; if the descriptor is broken, the next write fails at once.  For
+ * a file, returns true without waiting, and the write may block.  Returns false
+ * if log_stop() was called, log_stop_ms are over, and poll() still reports
+ * neither. */
 static bool
 wait_writable(const struct log_run *run)
 {

@@ -78,10 +78,12 @@ struct domain_url {
 enum rc domain_url_parse(
     const char *text, struct domain_url *ret, struct err *err) MUST_USE;
 
-/* Returns true if other servers accept a deliver URL on the server ${url} in
- * the document of ${domain}, even if they have not pinned ${url}: the scheme is
- * https, the port is 443, and the host is ${domain} or a name below it
- * (docs/federation.md, "The document"). */
+/* Returns true if other servers accept ${url} as the server that messages for
+ * ${domain} are sent to (`deliver` in the document of the domain,
+ * docs/federation.md), without more configuration: the scheme is https, the
+ * port is 443, and the host is ${domain} or a name below it.  If false, only a
+ * server whose operator has fixed the URL of ${domain} (struct domain_peer)
+ * accepts ${url}. */
 bool domain_url_public(const struct domain_url *url, const char *domain);
 
 /* A pinned peer: a server whose URL an operator has fixed

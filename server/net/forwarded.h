@@ -44,18 +44,19 @@ struct net_networks {
 
 enum net_scheme { NET_SCHEME_UNKNOWN, NET_SCHEME_HTTP, NET_SCHEME_HTTPS };
 
-/* The client of a request, and scheme and host of the URL that the client used,
- * as far as a believed proxy names them.  Otherwise the client is the peer of
- * the connection, the scheme is NET_SCHEME_UNKNOWN, and the host is "". */
+/* The client of a request, and scheme and host of the URL that the client used;
+ * each as a believed proxy names it.  If no believed proxy does, the client is
+ * the peer of the connection, the scheme NET_SCHEME_UNKNOWN, the host "". */
 struct net_from {
 	char client[NET_PEER_SIZE]; /* the address, as text */
 	enum net_scheme scheme;     /* of the URL */
 	char host[NET_HOST_SIZE];   /* in the URL; "": as in the header Host */
 };
 
-/* Limits for one header of a request: hops (entries) that are examined, lines
- * that are kept, and bytes in a line.  A longer line of Forwarded or
- * X-Forwarded-For counts as one unreadable entry. */
+/* Limits for one header of a request: hops (entries) that are examined and
+ * lines that are kept (of more, only the last ones), and bytes in a line.  A
+ * longer line of Forwarded or X-Forwarded-For counts as one unreadable
+ * entry. */
 #define FORWARDED_HOPS_MAX 16
 #define FORWARDED_LINES_MAX 4
 #define FORWARDED_LINE_LEN_MAX 2048
@@ -85,18 +86,17 @@ void forwarded_add(struct forwarded_lines *lines, const char *name,
 
 /* Empties ${ret}, and calls forwarded_add() for each header line in the ${n}
  * bytes at ${p}, the raw head of a request, up to a line that is empty or has
- * only blanks.  The request line and lines without a colon are skipped.  If
- * another line is folded (begins with a blank), returns false with ${ret}
- * empty, because programs disagree on how to read such a line; otherwise
- * true. */
+ * only blanks.  Skips the request line and lines without a colon.  Returns
+ * true; but false with ${ret} empty if a header line before the end begins with
+ * a blank (is folded), because programs disagree on how to read such a line. */
 bool forwarded_scan(const char *p, size_t n, struct forwarded_lines *ret);
 
 /* Finds client, scheme and host by the rule of this file.  The caller has set
- * the member client of ${ret} to the address of the believed peer; it stays if
- * the headers name no client or rule 3 rejects them.  Scheme and host are those
- * of the client's entry in Forwarded, otherwise unknown and "".  An unknown
- * scheme is read from X-Forwarded-Proto if this header has exactly one line and
- * rule 3 does not reject it. */
+ * the member client of ${ret} to the address of the believed peer; that address
+ * stays if the headers name no client or rule 3 rejects them.  Scheme and host
+ * are those of the client's entry in Forwarded, otherwise unknown and "".  An
+ * unknown scheme is read from X-Forwarded-Proto if this header has exactly one
+ * line and rule 3 does not reject it. */
 void forwarded_read(const struct forwarded_lines *lines,
     const struct net_networks *believed, struct net_from *ret);
 

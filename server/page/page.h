@@ -35,9 +35,9 @@ void page_reference(struct http_request *req, void *arg);
 void page_manifest(struct http_request *req, void *arg);
 
 /* Answers ${req} with the service worker of the chat.  If ${enabled} is false
- * (the operator has set page-worker to false), answers with another worker,
- * which replaces the installed one, deletes the files that it has cached, and
- * unregisters itself.  Thread: any. */
+ * (the operator has set page-worker to false), answers with another worker
+ * instead: in the browser it replaces the installed worker, deletes the files
+ * which that worker has cached, and unregisters itself.  Thread: any. */
 void page_worker(struct http_request *req, bool enabled);
 
 /* Handler of GET /assets/{name}: answers with a file that the pages load, or

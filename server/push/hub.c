@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The hub is a table from a user to the list of the user's members.  The head
- * of a list stays in the table while the list is walked, even when its last
- * member leaves; it is freed after the walk.
+ * The hub is a table from a user to the list of the user's members (sessions
+ * and long-polls).  The head of a list stays in the table while the list is
+ * walked, even when its last member leaves; the head is freed after the walk.
  *
- * Beside the table stand counters of waiting members that any thread may read.
- * By them hub_wants() decides whether any effect of a commit concerns a waiting
- * user; if none does and no token is revoked, push_effects() drops them all.
+ * Beside the table stand counters of members, present or expected, by user; any
+ * thread may read the counters.  By them hub_wants() decides whether any effect
+ * of a commit concerns a user who has members; if none does and no token is
+ * revoked, push_effects() drops all effects of the commit.
+ *
  * No waiter (session or long-poll) misses a commit: a waiter is counted before
  * it reads the store, and hub_wants() reads the counters after the commit is
  * visible in the store.  A waiter that is counted too late for hub_wants()

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The hub knows which members (sessions and long-polls) wait for which user,
- * and passes the user's events, outbox changes, acks and ephemeral frames to
- * them.  It owns no thread, no socket and no member: a member is embedded in
- * its session or long-poll.
+ * The hub knows which members (sessions and long-polls) each user has on this
+ * node, and passes the user's events, outbox changes, acks and ephemeral frames
+ * to these members.  The hub owns no thread, no socket and no member: a member
+ * is embedded in its session or long-poll.
  *
  * Thread: push (main while that does not run), unless a function names another.
  */
@@ -73,9 +73,9 @@ void hub_expect(struct hub *h, int64_t user_id);
 void hub_unexpect(struct hub *h, int64_t user_id);
 
 /* Returns true if any of ${effects} concerns a user who has a member or an
- * expected one (hub_expect()), or revokes a token; because users share
- * counters, perhaps also if none does.  After false, the caller need not
- * publish ${effects}.  Thread: any. */
+ * expected member (hub_expect()), or revokes a token.  May return true in other
+ * cases, too, because several users share one counter.  After false, the caller
+ * need not publish ${effects}.  Thread: any. */
 bool hub_wants(const struct hub *h, const struct effects *effects);
 
 /* Returns whether ${user_id} has a member. */

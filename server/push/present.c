@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Lists the users and devices that have an open session or a long-poll for an
- * inbox.  A cluster node re-reads the store for these, in case a notification
- * of another node, or the answer to one of its own commits, was lost.
+ * inbox on this node.  A cluster node reads from the store what these users and
+ * devices may have missed, because a notification of another node, or the
+ * answer to one of this node's own commits, was lost.
  */
 #include "base/mem.h"
 #include "push/push_internal.h"

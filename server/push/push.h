@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Push: WebSocket sessions, long-polls, and the hub, which knows which of them
- * wait for which user.
+ * Push: WebSocket sessions, long-polls, and the hub, which knows which sessions
+ * and long-polls each user has.
  *
  * Push owns one thread, which runs the libwebsockets context.  While it runs,
  * only this thread touches sessions, their sockets and the members of the hub.
@@ -49,7 +49,8 @@ struct push_options {
 	 * (newcomers.c). */
 	size_t session_limit;
 	/* One more than the highest number that the descriptor of a connection
-	 * may have; 0: not known.  The front refuses the others; push uses it
+	 * may have; 0: not known.  The front (http/front.c), which accepts
+	 * connections, refuses one with a higher number.  Push uses this limit
 	 * only to make libuv's table large enough (push_rx.c). */
 	size_t descriptors;
 	/* From a message's first byte to its last. */
@@ -105,8 +106,8 @@ size_t push_sessions(const struct push *p);
  * these wait in a mailbox, for push_stop().  NULL is allowed. */
 void push_end(struct push *p);
 
-/* Calls push_end(), runs the tasks that are still in the mailbox, releases the
- * waiters that are left, closes all connections and frees ${p}.  No other
+/* Calls push_end(), releases the waiters that are left, runs the tasks that are
+ * still in the mailbox, closes all connections and frees ${p}.  No other
  * thread may use ${p} any more, so the caller stops the readers between
  * push_end() and push_stop().  NULL is allowed. */
 void push_stop(struct push *p);
@@ -122,9 +123,9 @@ struct subscriber push_subscriber(struct push *p);
 void push_effects(struct push *p, struct effects *effects);
 
 /* The address of the client of a connection, and the scheme and host of the URL
- * that the client used, as far as a trusted proxy names them.  Otherwise the
- * address is that of the other end of the socket, and scheme and host are
- * "". */
+ * that the client used; each as a trusted proxy names it.  If no trusted proxy
+ * does, the address is that of the other end of the socket, the scheme "", the
+ * host "". */
 struct push_peer {
 	char address[46];
 	char scheme[6]; /* "http", "https"; "": not known */
@@ -154,8 +155,8 @@ struct push_task {
 struct push_present {
 	struct push_task task; /* only push uses it */
 
-	/* The lists are complete; or memory was short, and users, devices or
-	 * both are NULL.  Thread: push. */
+	/* Called when the lists are complete.  If memory was short, n is 0, and
+	 * users, devices or both are NULL.  Thread: push. */
 	void (*done)(struct push_present *ask);
 	void *arg;
 	int64_t *users, *devices;

@@ -3,8 +3,8 @@
  * The push object: the loop of the push thread, its mailboxes, its lists of
  * sessions and long-polls, and the connections that are not sessions yet.
  * A session itself is in session.h.  While the push thread runs, only that
- * thread may use what is here, except for atomic members and what has a comment
- * with "any".
+ * thread may use what is here; other threads may use only the atomic members,
+ * functions with the comment "Thread: any", and mbox_put() on the mailboxes.
  */
 #ifndef PUSH_PUSH_INTERNAL_H
 #define PUSH_PUSH_INTERNAL_H
@@ -56,10 +56,11 @@ struct waiting {
 /* The waiting long-polls. */
 TAILQ_HEAD(waiting_list, waiting);
 
-/* A connection on its way from the front to its session.  It is first in the
- * mailbox, then in an arrival.  From push_lws_adopt() on, it is the opaque
- * pointer of the connection in libwebsockets.  It is freed when the session
- * begins, or when the connection ends without one. */
+/* A connection on its way from the front (http/front.c), which accepts it, to
+ * its session.  The adopt_task is first in the mailbox, then in an arrival.
+ * From push_lws_adopt() on, it is the opaque pointer of the connection in
+ * libwebsockets.  It is freed when the session begins, or when the connection
+ * ends without a session. */
 struct adopt_task {
 	struct push_task task;
 	int fd;
@@ -185,28 +186,31 @@ void push_rx_end(struct session *s);
 
 /* Called when our close frame is written and the client's has not come yet.
  * Reads ${s} again if it was paused, to get the client's close frame or the end
- * of the connection; push_close limits the wait.  If the frame reader has
- * stopped (the client broke the protocol or a limit, or memory was short), it
- * ignores the client's close frame.  Then also half-closes the connection,
- * unless the library still buffers output, so that the client closes it. */
+ * of the connection; the deadline push_close limits the wait.  A frame reader
+ * that has stopped (the client broke the protocol or a limit, or memory was
+ * short) ignores the client's close frame.  In that case, unless the library
+ * still buffers output, also half-closes the connection, so that the client
+ * closes its side. */
 void push_rx_closing(struct session *s);
 
 /* Stops reading ${s}: what the client sends stays in the kernel, and TCP makes
  * the client wait. */
 void push_rx_pause(struct session *s);
 
-/* If ${s} was paused, reads it again, and restarts its deadlines for silence
- * and for a message, unless s->rx.pace is still below 0, or a frame still waits
- * in s->tx.frames for the socket. */
+/* Reads ${s} again, and restarts its deadlines for silence and for a message.
+ * Does nothing if ${s} is not paused or has ended, s->rx.pace is still below 0,
+ * or a frame still waits in s->tx.frames for the socket. */
 void push_rx_resume(struct session *s);
 
 /* Closes the arrivals whose deadline has passed. */
 void push_rx_tick(struct push *p, int64_t now_ms);
 
-/* If our close frame is written and push_close has passed, ends ${s}, which may
- * then be freed.  Otherwise calls push_rx_resume() if ${s} is paused.  If it is
- * not paused, closes ${s} when a message takes message_deadline_ms or no input
- * has come for push_silence.  Pings ${s} after push_ping without input. */
+/* If our close frame is written and push_close has passed since
+ * session_close(), ends ${s}, which may then be freed.  Otherwise calls
+ * push_rx_resume() if ${s} is paused.  Then, if ${s} is not closing: closes
+ * ${s}, unless it is paused, when a message takes message_deadline_ms or no
+ * input has come for push_silence; pings ${s} once when no input has come for
+ * push_ping, as soon as its socket takes a frame. */
 void push_rx_session_tick(struct session *s, int64_t now_ms);
 
 /* Closes the arrivals whose handshake is not complete. */

@@ -415,10 +415,11 @@ push_rx_end(struct session *s)
 	ws_reader_fini(&s->rx.reader);
 }
 
-/* Subtracts, if there is a rate limit, ${frames} and the KiB in ${bytes}, which
- * were just read from the client, from s->rx.pace.  If s->rx.pace is then below
- * 0, or a frame waits in s->tx.frames because the client does not read, stops
- * reading its socket until push_rx_resume(): TCP makes the client wait. */
+/* Called when ${bytes} with ${frames} frames were read from the client.  If
+ * there is a rate limit, subtracts 1 for each frame and 1 for each KiB from
+ * s->rx.pace.  If s->rx.pace is then below 0, or a frame waits in s->tx.frames
+ * because the client does not read, stops reading the client's socket until
+ * push_rx_resume(): TCP makes the client wait. */
 static void
 pay(struct session *s, uint64_t frames, ssize_t bytes)
 {

@@ -29,8 +29,8 @@
  * bounds the memory of the page that is read for a session. */
 #define PAGE_BYTES (64 * 1024)
 /* CHANGES_MAX: changes of outbox entries that may wait to be shown to one
- * session; one more drops the oldest.  CHANGES_READ: for how many of the
- * waiting changes one job of a reader reads the entries, at most. */
+ * session; one more drops the oldest.  CHANGES_READ: the most waiting changes
+ * whose entries one job of a reader reads from the store. */
 #define CHANGES_MAX 32
 #define CHANGES_READ 8
 /* No frame with the outbox entry of a message to one recipient is longer, in
@@ -108,8 +108,8 @@ struct session_hello {
  *    and cursor - base <= window.
  * 3. missed is the highest seq of all events that the hub has given to the
  *    session, written or not; 0: none.
- * 4. In state LIVE, missed <= cursor.  The next event that the hub gives to the
- *    session is cursor + 1; if it has a higher seq, the session becomes BEHIND.
+ * 4. In state LIVE, missed <= cursor.  If the hub then gives the session an
+ *    event with a seq above cursor + 1, the session becomes BEHIND.
  */
 struct session_inbox {
 	int64_t cursor, base, window, missed;
@@ -222,9 +222,10 @@ void session_init(struct session *s, struct push *p, struct lws *wsi);
 bool session_has_place(const struct push *p);
 
 /* Submits ${job} to the readers, one of which calls ${run} in its thread.  All
- * jobs wait in one queue, which is fair between owners; ${job} is one of
- * s->owner.  On failure ${run} is not called, and the caller still owns ${job}:
- * RC_BUSY (the queue, or the owner's part of it, is full) or RC_CLOSED. */
+ * jobs wait in one queue, which is fair between owners (base/owner.h); ${job}
+ * counts as a job of s->owner.  On failure ${run} is not called, and the caller
+ * still owns ${job}: RC_BUSY (the queue, or the part of s->owner in it, is
+ * full) or RC_CLOSED. */
 enum rc session_read(struct session *s, struct read_job *job,
     void (*run)(struct read_job *job, struct db *db, struct err *err)) MUST_USE;
 
@@ -344,9 +345,9 @@ void session_unblocked(struct session *s);
 void session_close(struct session *s, int code, const char *reason);
 
 /* For each session in state CLOSING: when its socket takes them, writes its
- * queued frames and its close frame and moves it to CLOSED; if its socket takes
- * nothing by s->close.by_ms, ends the connection without a close frame.  Must
- * not be called from one of the library's callbacks. */
+ * queued frames and its close frame and moves it to CLOSED.  If its socket has
+ * not taken all queued frames by s->close.by_ms, ends the connection without a
+ * close frame.  Must not be called from one of the library's callbacks. */
 void session_close_pending(struct push *p);
 
 /* ---- session_requests.c: ack, read, send ---- */
@@ -379,8 +380,8 @@ void session_request_back(struct session_request *r);
 struct buf *session_ok_begin(struct session *s, const struct session_request *r,
     const struct refusal *refusal);
 
-/* Refuses ${f} as busy.  The text says that ${limit} requests of the session
- * are under way. */
+/* Sends an error frame for ${f} with the problem "busy".  Its text says that
+ * ${limit} requests of the session are under way. */
 void session_refuse_busy(struct session *s, const struct frame *f, int limit);
 
 /* Sends an error frame for ${f}, because the writer or the readers did not take
@@ -420,10 +421,10 @@ void session_show_changes(struct session *s);
 
 /* ---- session_typing.c ---- */
 
-/* Handles the frame typing: passes it on to each other member of the
- * conversation (at most LIMIT_TYPING_MEMBERS are considered) who has an open
- * session on this node whose socket takes it now.  It is not stored, so nobody
- * gets it later. */
+/* Handles the frame typing.  If the user is a member of the conversation,
+ * passes the frame on to each other member (at most LIMIT_TYPING_MEMBERS are
+ * considered) who has an open session on this node whose socket takes the frame
+ * now.  The frame is not stored, so nobody gets it later. */
 void session_typing(struct session *s, const struct frame *f);
 
 /* ---- newcomers.c: sessions whose user is not known yet ---- */
@@ -439,11 +440,11 @@ enum rc newcomers_add(struct session *s) MUST_USE;
  * or it ends. */
 void newcomers_remove(struct session *s);
 
-/* Makes room for one more newcomer: while the pool is full, ends the connection
- * of the oldest newcomer of the network that has the most, without a close
- * frame.  Returns false if the pool is full and holds no newcomer, but only
- * connections whose handshake the library has yet to answer.  Must not be
- * called from one of the library's callbacks. */
+/* Makes room for one more newcomer: while the pool is full, takes the network
+ * that has the most newcomers, and ends the connection of its oldest newcomer
+ * without a close frame.  Returns false if the pool is full and holds no
+ * newcomer, but only connections whose handshake the library has yet to answer.
+ * Must not be called from one of the library's callbacks. */
 bool newcomers_make_room(struct push *p);
 
 #endif

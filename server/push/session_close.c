@@ -8,7 +8,7 @@
  * closes a connection twice when a callback returns -1.  This file makes the
  * close frame, not the library.  Push makes the library end the connection
  * (push_lws_kill()) when the peer's close frame has come, the connection is
- * lost, or the deadline has passed.
+ * lost, our close frame cannot be written, or the deadline has passed.
  */
 #include <stdio.h>
 #include <string.h>
@@ -31,9 +31,10 @@ session_close(struct session *s, int code, const char *reason)
 	(void)uv_async_send(&s->push->async);
 }
 
-/* Writes the batch with the close frame as its last frame.  With code 1005 the
- * close frame has neither code nor reason (RFC 6455, 7.4.1).  Returns false if
- * memory is short or the connection is lost. */
+/* Appends the close frame to the session's batch (the frames that are not
+ * written yet), and writes the batch.  With code 1005 the close frame has
+ * neither code nor reason (RFC 6455, 7.4.1).  Returns false, without a close
+ * frame sent, if memory is short or the connection is lost. */
 static bool
 write_close(struct session *s)
 {

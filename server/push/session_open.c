@@ -31,8 +31,8 @@ struct opening_job {
 	int64_t acked, unread;
 };
 
-/* Submits ${j} to the readers, which call ${run}.  When they are busy or
- * stopping, frees ${j} and closes the session. */
+/* Submits ${j} to the reader threads; one of them calls ${run}.  When the
+ * reader threads are busy or stopping, frees ${j} and closes the session. */
 static void
 read_for(struct session *s, struct opening_job *j,
     void (*run)(struct read_job *job, struct db *db, struct err *err))
@@ -122,11 +122,12 @@ write_welcome(struct session *s, const struct opening_job *j, bool recovered)
 }
 
 /* Returns true if hello has no cursor, or one up to the end of the inbox that
- * names this epoch or none.  With any other cursor the client would miss events
- * without noticing: closes the session, with code 1013 (come again) if another
- * node may have given the cursor, otherwise with 4410 after an error frame, and
- * returns false.  A cursor before the oldest event is not refused: the frame
- * welcome then says that the session has not recovered. */
+ * names the present epoch of the database or no epoch.  With any other cursor
+ * the client would miss events without noticing: closes the session and returns
+ * false.  The code is 1013 (come again) if the cursor names the present epoch
+ * and other nodes serve the same database; otherwise it is 4410, after an error
+ * frame.  A cursor before the oldest event is not refused: the frame welcome
+ * then says that the session has not recovered. */
 static bool
 check_cursor(struct session *s, const struct opening_job *j)
 {
@@ -142,8 +143,8 @@ check_cursor(struct session *s, const struct opening_job *j)
 	if (j->shared && own_epoch) {
 		/* Another node may have given the client this cursor: after a
 		 * failover of the database, this node may still read from the
-		 * old leader until its next heartbeat.  So let the client come
-		 * again with the same cursor. */
+		 * old leader until the next heartbeat of this node.  So let
+		 * the client come again with the same cursor. */
 		session_close(
 		    s, 1013, "this node does not see the event of `after` yet");
 		return (false);
@@ -252,10 +253,10 @@ begin_opening(struct session *s, struct opening_job *j)
 	read_for(s, j, read_opening);
 }
 
-/* Called when a reader has looked up the owner of the token (the principal).
- * Begins to open the session, or closes it if the token is not valid or the
- * look-up failed.  If the session has ended or is closing, only frees the
- * job. */
+/* Called in push's thread when a reader thread has looked up the owner of the
+ * token (the principal).  Begins to open the session, or closes it if the token
+ * is not valid or the look-up failed.  If the session has ended or is closing,
+ * only frees the job. */
 static void
 identified(struct push *p, struct push_task *task)
 {

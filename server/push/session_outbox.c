@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Outbox frames: they show a session what has happened to its user's outbox
- * entries, each with the entry as it is when a reader reads it, some time after
- * the change.  They are a hint, not the truth: up to CHANGES_MAX changes wait
- * until a reader is free and the socket takes more, one more drops the oldest,
- * and a change whose entry cannot be read is left out.
+ * entries, each with the entry as it is when a reader thread reads it from the
+ * database, some time after the change.  They are a hint, not the truth: up to
+ * CHANGES_MAX changes of a session wait until a reader thread is free and the
+ * socket takes more, one more drops the oldest, and a change whose entry cannot
+ * be read is left out.
  */
 #include <string.h>
 

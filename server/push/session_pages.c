@@ -148,9 +148,9 @@ page_read(struct push *p, struct push_task *task)
 		return;
 	}
 	/* The reader requested limit + 1 events.  If it got fewer, the page
-	 * reached the head of the inbox, unless it was cut at PAGE_BYTES, or
-	 * effects were dropped after it was requested, so that it may be too
-	 * old. */
+	 * reached the head of the inbox, unless the page was cut at PAGE_BYTES,
+	 * or notices of new events were dropped after the page was requested,
+	 * so that the page may be too old. */
 	last = j->count <= j->limit && !j->cut && !s->inbox.unsure;
 	move_base(s, j->acked);
 	write_page(s, j);
@@ -177,10 +177,11 @@ window_full(struct session *s)
 }
 
 /*
- * Submits a job that reads the next page.  After dropped effects, does so even
- * when the window is full.  That page has at most one event, which is not
- * written unless the window has room by then; but the job also reads the
- * device's ack watermark, which may have moved and so give the window room.
+ * Submits a job that reads the next page.  When the window is full, does so
+ * only if effects (notices of commits, here of events and acks) were dropped.
+ * Then the page has at most one event, which is not written unless the window
+ * has room by then; but the job also reads the device's ack watermark, which
+ * may have moved and so give the window room.
  */
 void
 session_resume(struct session *s)

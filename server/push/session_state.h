@@ -17,7 +17,8 @@
  *	CLOSING, CLOSED --end--> ENDED
  *
  * "close" is session_close(), for whatever reason; "lost" is a connection that
- * ends, or is cut, before that.  A session leaves a state when it gets what it
+ * ends, or is cut, before that; "effects" are the notices of new commits, which
+ * the hub passes to the session.  A session leaves a state when it gets what it
  * waits for, or at the deadline that is named here (base/timing.h); in every
  * state before CLOSING, push also closes the session when its client is silent
  * or its output waits for too long:

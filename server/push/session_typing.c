@@ -3,9 +3,9 @@
  * Typing: the frame is passed on to the other members of the conversation who
  * have an open session on this node, and is never stored.  Only the
  * LIMIT_TYPING_MEMBERS other members with the lowest user ids, connected or
- * not, are considered.  A user who is not a member gets the same answer, and
- * nobody gets the frame, so that the answer reveals nothing about the
- * conversation.
+ * not, are considered.  A sender who is not a member gets the same answer as a
+ * member, and nobody gets the frame, so that the answer reveals nothing about
+ * the conversation.
  */
 #include <string.h>
 

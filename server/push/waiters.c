@@ -3,9 +3,9 @@
  * Long-polls: each waits for an event after a cursor, or for a change of its
  * user's outbox entries.  Each is released, which means that its `done` is
  * called, exactly once: by the event or the change that it waits for; because
- * effects may have been missed or memory is short; when the token of its device
- * is revoked; by the stop of the server; or because its owner has called
- * push_wait_cancel().
+ * effects (notices of commits) may have been missed or memory is short; when
+ * the token of its device is revoked; by the stop of the server; or because its
+ * owner has called push_wait_cancel().
  */
 #include <stddef.h>
 

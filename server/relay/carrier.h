@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A carrier brings the messages and receipts of lanes to their destination.
+ * A carrier brings the messages and receipts of lanes to their destination.  A
+ * lane is the ordered queue of one conversation to one recipient.
  *
- * The local carrier submits units, each with the ids of some lanes, to the
- * writer.  A unit reads the next messages of its lanes, adds them to the
- * inboxes and settles them, all in one transaction.  A remote carrier sends
- * parcels, each to one destination, fills in the answers, and calls the finish
- * of each parcel.
+ * The local carrier submits units (changes that the writer commits), each with
+ * the ids of some lanes.  A unit reads the next messages of its lanes, adds the
+ * messages to the inboxes and stores the outcome, all in one transaction.  A
+ * remote carrier sends parcels, each to one destination, fills in the answers,
+ * and calls the finish of each parcel.
  */
 #ifndef RELAY_CARRIER_H
 #define RELAY_CARRIER_H
@@ -20,11 +21,11 @@
 struct carrier_local {
 	void *arg;
 
-	/* Takes ${unit}.  After RC_OK the unit's finish is called once, from
-	 * any thread and perhaps before this function returns.  After another
-	 * result the caller still owns the unit, and its finish is not called:
-	 * RC_CLOSED if the writer takes no more units, else the caller may try
-	 * again soon (see writer_submit()). */
+	/* Submits ${unit} to the writer.  After RC_OK the unit's finish is
+	 * called once, from any thread and perhaps before this function
+	 * returns.  After another result the caller still owns the unit, and
+	 * the finish is not called: RC_CLOSED if the writer takes no more
+	 * units, else the caller may try again soon (see writer_submit()). */
 	enum rc (*submit)(void *arg, struct deliver_unit *unit);
 };
 
@@ -47,9 +48,10 @@ struct carrier_remote {
 	void (*send)(void *arg, struct parcel *parcel);
 
 	/* Finishes all parcels that are under way, and returns when none is
-	 * left: as not reached, unless some items of the parcel have their
-	 * answer already (parcel.broke).  A parcel that is sent afterwards is
-	 * finished at once as not reached.  This pointer may be NULL. */
+	 * left.  A parcel is finished as not reached, but if some of its items
+	 * have an answer already, as reached, with parcel.broke set.  A parcel
+	 * that is sent afterwards is finished at once as not reached.  This
+	 * pointer may be NULL. */
 	void (*stop)(void *arg);
 };
 

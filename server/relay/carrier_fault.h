@@ -53,10 +53,10 @@ struct carrier_fault;
 
 /* Creates a carrier that has its files in the directory ${dir}, which is
  * created if it is missing, and starts the carrier's thread.  Parcels to
- * domains other than *.fault.test go to ${other} (copied).  Borrows ${clk},
- * ${rnd} and what ${other} points to until carrier_fault_free().  On failure
- * *ret is not set: RC_IO if ${dir} cannot be created, RC_NO_MEMORY, or the
- * result of thr_start(). */
+ * domains other than *.fault.test go to ${other} (copied), or are played as
+ * well if other->send is NULL.  Borrows ${clk}, ${rnd} and what ${other} points
+ * to until carrier_fault_free().  On failure *ret is not set: RC_IO if ${dir}
+ * cannot be created, RC_NO_MEMORY, or the result of thr_start(). */
 enum rc carrier_fault_start(const char *dir, const struct carrier_remote *other,
     const struct clk *clk, struct rnd *rnd, struct carrier_fault **ret,
     struct err *err) MUST_USE;

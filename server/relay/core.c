@@ -118,7 +118,7 @@ reclaim_finished(struct unit *base)
  * back.  Only reads the database, so that an idle server submits no unit and
  * writes nothing.  If there is no work, or a read fails, returns false and sets
  * the time of the next check.  If there is no work, also sets reclaim.all to
- * false: the leases of the last run are ended. */
+ * false: no lease of the previous run of this server is left. */
 static bool
 reclaim_needed(struct core *c)
 {

@@ -4,8 +4,10 @@
  * finished jobs, the database and the time. relay.c calls core_turn() in a
  * thread of its own; the simulator calls it in its only thread.
  *
- * Messages of local lanes take one step: a unit of the writer delivers and
- * settles them.  Messages to another server take three steps:
+ * A lane is the queue of messages of one conversation to one recipient; a local
+ * lane leads to a user of this server.  Messages of local lanes take one step:
+ * a unit (one change that the writer commits) puts them into the inboxes and
+ * stores the outcome.  Messages to another server take three steps:
  *
  *	claim   a unit of the writer leases lanes and fills a parcel
  *	carry   the carrier sends the parcel and returns it with answers

@@ -183,11 +183,11 @@ core_wake_destination(struct core *c, int64_t id)
 	struct destination *d = find(c, id);
 	struct err err = ERR_INIT;
 
-	/* Read the row if the destination is not in memory.  Read it again
-	 * after CORE_READ_AGAIN_MS: another node may have paused the
-	 * destination meanwhile.  If the read fails, a destination in memory is
-	 * woken with its older row; for another one, a safety poll finds the
-	 * lane. */
+	/* Read the row if the destination is not in memory.  Read it again if
+	 * the last read is CORE_READ_AGAIN_MS ago: an operator may have paused
+	 * the destination on another node.  If the read fails, a destination in
+	 * memory is woken with its older row; one that is not in memory is not
+	 * woken, and a later safety poll finds its lane. */
 	if (d == NULL || c->mono_ms - d->read_ms >= CORE_READ_AGAIN_MS)
 		(void)(core_read_destination(c, id, &err) == RC_OK);
 	if ((d = find(c, id)) == NULL)
@@ -198,9 +198,9 @@ core_wake_destination(struct core *c, int64_t id)
 	core_destination_review(c, d);
 }
 
-/* Returns true if messages wait for ${d}.  If the relay knows of no lane that
- * may be due now or later, returns false without a read; otherwise reads from
- * the database whether ${d} has a ready lane.  Returns true if the read
+/* Returns true if messages wait for ${d}, be they due now or later.  If the
+ * relay knows of no such messages, returns false without a read; otherwise
+ * reads from the database whether there are any.  Returns true if the read
  * fails. */
 static bool
 owes(struct core *c, const struct destination *d)

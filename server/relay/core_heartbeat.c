@@ -85,9 +85,9 @@ core_heartbeat_review(struct core *c, const struct destination *d)
  * ${park_ms} (the peer asked for it, or this server itself failed), or because
  * the carrier does not reach ${d} (${park_ms} is 0).  This is not a failure of
  * the peer, so the breaker does not count it.  The wait is at first the
- * breaker's interval, then doubles each time, from breaker_first_ms up to
- * breaker_most_ms; it is ${park_ms} if that is longer.  Messages to ${d} wait
- * for ${park_ms} only. */
+ * breaker's interval, then doubles each time, but is at least breaker_first_ms
+ * and at most breaker_most_ms.  If ${park_ms} is longer, the heartbeat waits
+ * for ${park_ms} instead.  Messages to ${d} wait for ${park_ms} only. */
 static void
 put_off(struct core *c, struct destination *d, int64_t park_ms)
 {

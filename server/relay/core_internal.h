@@ -31,8 +31,9 @@
  * for the other destinations.  A parcel that was never used costs no memory
  * (core_parcels.all). */
 #define CORE_PARCELS 96
-/* Parcels that may be under way to all doubtful destinations together
- * (core_destination_doubtful).  A parcel to a destination that does not answer
+/* Parcels that may be under way to all doubtful destinations together: those
+ * that have never answered, or not since their last failure (see
+ * core_destination_doubtful).  A parcel to a destination that does not answer
  * is under way until its time-out.  Without this limit such destinations could
  * hold all CORE_PARCELS, and servers that answer would wait for messages. */
 #define CORE_PARCELS_DOUBTFUL 8
@@ -294,22 +295,24 @@ int64_t core_renew(struct core *c);
 /* Reads the row of destination ${id}: adds the destination to memory or, if it
  * is there already, updates its pause and rate; the caller then reviews it
  * (core_destination_review()).  On RC_OK it may still be missing in memory: its
- * row does not exist, or memory is full and no other can be evicted. */
+ * row does not exist, or destinations_most are in memory and none of them can
+ * be evicted. */
 enum rc core_read_destination(
     struct core *c, int64_t id, struct err *err) MUST_USE;
 /* Updates all destinations in memory, after a change by an operator. */
 enum rc core_read_destinations(struct core *c, struct err *err) MUST_USE;
-/* At the start: reads what operators have paused, then destinations with ready
- * lanes, then those whose breaker is not closed, until memory is full. */
+/* At the start: reads what operators have paused, then reads into memory the
+ * destinations that have messages to send, then those whose breaker is not
+ * closed, until destinations_most are in memory. */
 enum rc core_read_start(struct core *c, struct err *err) MUST_USE;
 /* Reads whether all sending, or delivery to inboxes here, is paused. */
 enum rc core_read_pauses(struct core *c, struct err *err) MUST_USE;
 
 /* Adds the destination of ${row} to memory or, if it is there already, updates
- * its pause and rate; the caller then reviews it.  When memory is full, a new
- * destination is skipped (RC_OK) if it could send nothing now, or if no other
- * can be evicted; while it has ready lanes, a later safety poll finds it
- * again. */
+ * its pause and rate; the caller then reviews it.  While destinations_most are
+ * in memory, a new destination is skipped (RC_OK) if nothing could be sent to
+ * it now, or if no other can be evicted; while it has messages to send, a later
+ * safety poll finds it again. */
 enum rc core_take_ready(struct core *c, const struct store_destination_row *row,
     struct err *err) MUST_USE;
 
@@ -330,10 +333,11 @@ void core_forget_idle(struct core *c);
 /* Destination ${id} may have messages to send. */
 void core_wake_destination(struct core *c, int64_t id);
 
-/* A request of destination ${id} has arrived here (${alone}: it was only a
- * heartbeat), so a probe of the destination may leave at once, within the
- * limits that relay.h gives for relay_contact().  Does nothing if the
- * destination is not in memory. */
+/* A request of destination ${id} has arrived here, so a probe of it may leave
+ * at once, without waiting for its open breaker or its postponed heartbeat.
+ * relay_contact() in relay.h gives the limits.  ${alone}: the request was only
+ * a heartbeat, and counts only if messages wait for the destination.  Does
+ * nothing if the destination is not in memory. */
 void core_contact(struct core *c, int64_t id, bool alone);
 
 /* Returns true if an operator has paused ${d} or all destinations. */
@@ -395,11 +399,12 @@ void core_parcel_begin(
 void core_parcel_send(struct core *c, struct parcel_job *p,
     void (*back)(struct core *c, struct core_job *job));
 
-/* ${p} has come back: if its destination asked for a pause, sets the time
- * before which no parcel may leave for it; otherwise counts the result in its
- * breaker, for which a parcel that was answered only in part is a failure.
- * Also notes how many requests the destination accepts at once, if the answer
- * says so.  The destination is not reviewed before core_parcel_done(). */
+/* ${p} has come back.  If the destination asked for a pause, or this server
+ * itself failed (parcel.park_ms), sets the time before which no parcel may
+ * leave for the destination; otherwise counts the result in the breaker, for
+ * which a parcel that was answered only in part is a failure.  Also notes how
+ * many requests the destination accepts at once, if the answer says so.  The
+ * destination is not reviewed before core_parcel_done(). */
 void core_parcel_heard(struct core *c, struct parcel_job *p);
 
 /* Makes ${p} idle, ends the renewal of its leases, frees its text, and reviews

@@ -69,9 +69,10 @@ core_forget_idle(struct core *c)
 	}
 }
 
-/* Returns true if ${d} is not doubtful and was used within the last
- * relay_forget_ms.  Such a destination is evicted last, however many new ones
- * arrive, so that it is in memory for its next message. */
+/* Returns true if ${d} is not doubtful (it has answered, and no request has
+ * failed since) and was used within the last relay_forget_ms.  Such a
+ * destination is evicted last, however many new ones arrive, so that it is in
+ * memory for its next message. */
 static bool
 is_proven(const struct core *c, const struct destination *d)
 {
@@ -106,11 +107,12 @@ last_doubtful(struct core *c)
  *	4. the least recently used proven one that is not runnable; but
  *	   if ${row} is doubtful, only when the doubtful queue is empty
  *
- * Rule 3: doubtful destinations stay long in their queue, since each request
- * may take a time-out.  If they could not be evicted, servers that do not
- * answer would fill memory and push out the servers that answer.  Rule 4
- * replaces a proven one by a doubtful one only if no other doubtful one waits,
- * so that some doubtful ones are always tried. */
+ * Rule 3: doubtful destinations (never answered, or not since their last
+ * failure) stay long in their queue, since each request may take a time-out.
+ * If they could not be evicted, servers that do not answer would fill memory
+ * and push out the servers that answer.  Rule 4 replaces a proven one by a
+ * doubtful one only if no other doubtful one waits, so that some doubtful ones
+ * are always tried. */
 static struct destination *
 dispensable(struct core *c, const struct store_destination_row *row)
 {
@@ -350,9 +352,9 @@ take_failing(
 	return (RC_OK);
 }
 
-/* Reads the destinations whose breaker is not closed into memory, until it is
- * full.  Where no message waits, only heartbeats can close the breaker again,
- * and only destinations in memory get heartbeats. */
+/* Reads the destinations whose breaker is not closed into memory, until
+ * destinations_most are in memory.  Where no message waits, only heartbeats can
+ * close the breaker again, and only destinations in memory get heartbeats. */
 static enum rc
 read_failing(struct core *c, struct err *err)
 {

@@ -4,8 +4,9 @@
  *
  * Messages are claimed for one destination after the other, in round-robin
  * order, as far as the breakers, windows, rates and pauses of the destinations
- * allow (core_destination.c).  Doubtful destinations have a queue of their own,
- * which goes first within a limit (CORE_PARCELS_DOUBTFUL).
+ * allow (core_destination.c).  Doubtful destinations, which have never answered
+ * or not since their last failure, have a queue of their own.  That queue goes
+ * first while fewer than CORE_PARCELS_DOUBTFUL of its parcels are under way.
  */
 #include <stdio.h>
 #include <string.h>

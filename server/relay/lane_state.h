@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The states of a local lane in the relay's schedule, and the moves between
- * them.  A test compares this drawing with schedule_lane_allows().
+ * them.  A local lane is the queue of messages of one conversation to one user
+ * of this server.  A test compares this drawing with schedule_lane_allows().
  *
  *	GONE --woken--> READY
  *	READY --taken for a delivery--> BUSY

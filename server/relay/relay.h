@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The relay: the background thread that delivers the messages of outboxes.
- * Commits wake it with the lanes and destinations that have new work.  A safety
- * poll each second (poll_ms) reads a page of the lanes and destinations with
- * waiting messages from the database.  So a lost wake-up costs time (about a
- * second, more if there are many pages), never a message.  The functions of
- * core.h decide what to do; this is the thread that runs them.
+ * Commits wake it with the lanes (queues of one conversation to one recipient)
+ * and the destinations (other servers) that have new work.  A safety poll each
+ * second (poll_ms) reads a page of the lanes and destinations with waiting
+ * messages from the database.  So a lost wake-up costs time (about a second,
+ * more if there are many pages), never a message.  The functions of core.h
+ * decide what to do; this is the thread that runs them.
  */
 #ifndef RELAY_RELAY_H
 #define RELAY_RELAY_H
@@ -54,7 +55,8 @@ enum rc relay_start(struct relay *r, struct err *err) MUST_USE;
  * ends when all jobs (core.h) are finished, those of the writer and those of
  * the carriers.  Stops the remote carrier, so that the thread need not wait for
  * other servers: the parcels under way end as not reached, except those that
- * have answers already.  The writer must still run, because it settles them. */
+ * have answers already.  The writer must still run, because it stores the
+ * results of all these parcels. */
 void relay_stop(struct relay *r);
 
 /* Returns the subscriber that receives the wake-ups of commits. */
@@ -64,16 +66,16 @@ struct subscriber relay_subscriber(struct relay *r);
  * the relay's thread and takes ownership of it.  Thread: any.  Never blocks. */
 void relay_wake(struct relay *r, struct wake *wake);
 
-/* The server that is destination ${destination_id} is up: its request has
- * arrived here, or an operator has changed its settings as a peer.  The wait of
- * its open breaker or of its postponed heartbeat ends, so that the next message
- * or heartbeat may probe it at once, but not more often than relay_contact_ms.
- * While no message waits for it, at least the breaker's interval, and the wait
- * of a postponed heartbeat, lie between two such probes.  ${alone}: the request
- * was only a heartbeat; then the wait ends only if a message waits for it, so
- * that two servers do not answer heartbeats with heartbeats.  Does nothing if
- * the relay does not have the destination in memory.  Thread: any.  Never
- * blocks. */
+/* The server that is destination ${destination_id} is probably up: a request
+ * of that server has arrived here, or an operator has changed the settings of
+ * that peer.  The wait of its open breaker or of its postponed heartbeat ends,
+ * so that the next message or heartbeat may probe it at once.  This happens at
+ * most once in relay_contact_ms and, while no message waits for the server, at
+ * most once in the breaker's interval or in the wait of the postponed
+ * heartbeat, whichever is longer.  ${alone}: the request was only a heartbeat;
+ * then the wait ends only if a message waits for the server, so that two
+ * servers do not answer heartbeats with heartbeats.  Does nothing if the relay
+ * does not have the destination in memory.  Thread: any.  Never blocks. */
 void relay_contact(struct relay *r, int64_t destination_id, bool alone);
 
 /* Statistics. */
@@ -85,9 +87,9 @@ struct relay_stats {
 	struct core_destination destinations[RELAY_STATS_DESTINATIONS];
 };
 
-/* Takes a snapshot.  If a turn is running and does not end within 100 ms, only
- * last_turn_ms has its value; n and in_flight are 0.  Thread: any.  Blocks for
- * 100 ms at most. */
+/* Stores the present statistics in *ret.  If a turn of the core is running and
+ * does not end within 100 ms, only ret->last_turn_ms has its value; ret->n and
+ * ret->in_flight are 0.  Thread: any.  Blocks for 100 ms at most. */
 void relay_stats(struct relay *r, struct relay_stats *ret);
 
 #endif

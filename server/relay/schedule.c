@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See schedule.h.  A lane is in the table while it is ready or under way, and
- * in a queue while it is ready.
+ * See schedule.h.  The table has the lanes that are ready or under way (being
+ * delivered).  A ready lane is also in one queue: in that of its priority, or
+ * in ${alone} if a delivery of it broke off and none has succeeded since.
  */
 #include <assert.h>
 #include <sys/queue.h>
@@ -164,10 +165,10 @@ take_first(struct schedule *s, struct lane_queue *q)
 	return (l);
 }
 
-/* Takes the next lane of the priority whose turn it is (schedule_class()).  If
- * that priority has no ready lane, takes one of the highest priority that has
- * one; NULL if none has.  Leaves out the lanes in the queue ${alone}, which
- * schedule_take() takes before. */
+/* Takes the first lane from the queue of the priority whose turn it is
+ * (schedule_class()), and marks it as under way.  If that queue is empty, takes
+ * the first lane of the highest priority that has a ready lane; NULL if none
+ * has.  Called only when no lane is in the queue ${alone}. */
 static struct lane *
 take_next(struct schedule *s)
 {

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The schedule of local delivery: which local lanes are ready (may have
- * messages to deliver), and which are under way (being delivered).
+ * messages to deliver), and which are under way (being delivered).  A local
+ * lane is the queue of the messages, or of the receipts, of one conversation
+ * to one user of this server.
  *
  * A lane has one delivery under way at a time; if the lane is woken meanwhile,
  * it is ready again when that delivery ends.  Priorities share the turns as 8
@@ -54,17 +56,19 @@ void schedule_free(struct schedule *s);
 int schedule_class(unsigned turn);
 
 /* Notes that local lane ${lane_id} may have messages of ${priority}.  The lane
- * is ready now or, if it is under way, when its delivery ends; several wake-ups
- * count as one of the highest priority.  RC_NO_MEMORY: the lane was not noted;
- * the periodic safety poll of the relay finds it in the store. */
+ * is ready now or, if it is under way, when its delivery ends.  Several
+ * wake-ups count as one, with the highest of their priorities.  RC_NO_MEMORY:
+ * the lane was not noted; the periodic safety poll of the relay finds it in the
+ * store. */
 enum rc schedule_wake(
     struct schedule *s, int64_t lane_id, int priority) MUST_USE;
 
 /* Takes ready lanes for one delivery, at most ${take->max}, and marks them as
- * under way.  Of each priority, takes the lanes that have waited longest at it.
- * If lanes are ready that broke off and have not succeeded since, takes only
- * one of these.  Writes the ids to take->lanes, sets take->n and take->poison,
- * and returns take->n, which is 0 if no lane is ready. */
+ * under way.  The priorities take turns (schedule_class()); within a priority,
+ * the lane that has waited longest at it goes first.  But if lanes are ready of
+ * which a delivery broke off and none has succeeded since, takes only one of
+ * these lanes, and no other lane.  Writes the ids to take->lanes, sets take->n
+ * and take->poison, and returns take->n, which is 0 if no lane is ready. */
 size_t schedule_take(struct schedule *s, struct schedule_take *take);
 
 /* Notes that the delivery of lane ${lane_id}, which schedule_take() has taken,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls: how a request becomes a call, how it reaches the writer, the readers
- * and the argon2 pool, and how it is answered.
+ * Calls (call.h): makes the struct call of a request, hands it to the writer,
+ * a reader or the argon2 pool (threads that write to the database, read from
+ * it, or hash passwords), and answers the request.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -220,8 +221,8 @@ run_piece(struct read_job *job, struct db *db, struct err *err)
 	struct call *call = CONTAINER_OF(job, struct call, job);
 	enum rc rc = RC_OK;
 
-	/* Since the last piece the token may have been revoked, or the user may
-	 * no longer be an administrator. */
+	/* Since the previous piece the token may have been revoked, or the
+	 * user may no longer be an administrator. */
 	if (db != NULL)
 		rc = rest_still_admitted(call, db, err);
 	if (db != NULL && rc == RC_OK && call->read(call, db, err) == RC_OK)

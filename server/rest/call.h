@@ -7,8 +7,8 @@
  *
  * Life of a call
  *  1. It lies in the request's memory (http_alloc()), so it is never freed by
- *     hand.  Jobs and units that are handed to other threads are embedded in
- *     it.
+ *     hand.  The jobs (for the readers and the argon2 pool) and the units of
+ *     work (for the writer) that serve the call are embedded in it.
  *  2. A thread ends its work on the call by exactly one function that answers
  *     the request, or that hands the call to another thread (call_read(),
  *     call_submit(), call_hash()).  This is its last step: once the function is
@@ -62,10 +62,11 @@ void *call_new(struct rest *rest, struct http_request *req, size_t size);
  * the request is answered with an error. */
 void call_read(struct call *call, call_read_fn read);
 
-/* Hands ${unit} to the writer, and does not wait for it: the unit's function
- * finish, which may run before this function returns, answers the request.
- * Returns false if the writer did not take the unit; then this function has
- * answered the request, and finish is not called. */
+/* Hands ${unit}, a change of the database, to the writer's thread, and does not
+ * wait for it: the unit's function finish, which may run before this function
+ * returns, answers the request.  Returns false if the writer did not take
+ * the unit; then this function has answered the request, and finish is not
+ * called. */
 bool call_submit(struct call *call, struct unit *unit);
 
 /* Makes a thread of the argon2 pool call ${run}, and does not wait for it.
@@ -77,17 +78,17 @@ void call_hash(struct call *call, struct pool_job *job, enum pool_class class,
 
 /* The function finish of a unit calls this first.  Returns true if ${unit} has
  * succeeded (its rc is RC_OK) and ${refusal}, which the unit may have set, is
- * empty.  Otherwise answers the request, with the refusal or for the rc, and
- * returns false. */
+ * empty.  Otherwise answers the request and returns false: if the rc is not
+ * RC_OK, the answer is the problem for that rc, else ${refusal}. */
 bool call_unit_ok(
     struct call *call, const struct unit *unit, const struct refusal *refusal);
 
 /* Checks again, for a request that was authorized and then has waited, whether
  * its token is valid and its user may use the route; does not answer the
- * request.  RC_NOT_FOUND: the token was revoked meanwhile.  RC_DENIED: the
- * route is for administrators, and the user no longer is one.  Another error:
- * the token could not be looked up in the store.  Thread: the owner of
- * ${db}. */
+ * request.  RC_NOT_FOUND: meanwhile the token was revoked, or its user was
+ * disabled.  RC_DENIED: the route is for administrators, and the user has lost
+ * this right.  Another error: the token could not be looked up in the store.
+ * Thread: the owner of ${db}. */
 enum rc rest_still_admitted(
     struct call *call, struct db *db, struct err *err) MUST_USE;
 
@@ -189,9 +190,10 @@ bool call_number_parse(const char *text, int64_t *ret);
 
 /* Parses the body into ${doc}, and reads it as an object by the ${n} rows of
  * ${fields} (wire_object()).  With ${fields} NULL the body may be any JSON, and
- * is only parsed.  If this fails, as it does for an empty body, answers the
- * request and returns false.  ${doc} must lie in the request's memory; its
- * content is freed with the request, also after a failure. */
+ * is only parsed.  If the body is empty, cannot be parsed or does not match
+ * ${fields}, answers the request and returns false.  ${doc} must lie in the
+ * request's memory; its content is freed with the request, also after a
+ * failure. */
 bool call_body(struct call *call, struct wire_doc *doc,
     const struct wire_field *fields, size_t n);
 

@@ -39,12 +39,12 @@ struct poll {
 };
 
 /* Starts a long-poll, which waits for at most ${wait_ms}; 0: it only reads
- * once.  Before the call the caller has made the call (call_new()), for a user
- * with a token, and set query and answer, and user_id, after and outbox of
- * waiter.  When poll_start() returns, the request may be answered and freed.  A
- * stream calls it again for each piece of its answer (stream.h).  Thread: the
- * one that handles the request, or in ${more} of http_answer_pieces() the
- * loop's. */
+ * once.  The caller has made ${poll} with call_new(), for a request with a
+ * valid token, and has set query, answer, waiter.user_id, waiter.after and
+ * waiter.outbox.  When poll_start() returns, the request may be answered and
+ * freed.  A stream calls poll_start() again for each piece of its answer
+ * (stream.h).  Thread: the one that handles the request; for each later piece
+ * of a stream, the http loop's. */
 void poll_start(struct poll *poll, int64_t wait_ms);
 
 #endif

@@ -23,6 +23,7 @@
  *	WITHDRAWN --the waiter is back--> READING_LAST
  *	READY --the waiter is back--> ANSWERED
  *
+ * "Push has the waiter": push_wait() has registered the waiter before a read.
  * "It may not wait": poll_start() got no time to wait, or push drains.  "The
  * time is up" includes that the client has gone or HTTP begins to drain; it
  * ends READING, READING_AGAIN and WAITING.  Apart from that, each state waits

@@ -6,9 +6,9 @@
  *
  * Order.  Jobs have a class (enum pool_class), and a better class goes first:
  * many people who register do not keep users from logging in.  A class goes
- * before the better classes once OVERDUE of their jobs were taken while its own
- * jobs waited, so that a user who logs in again and again does not keep all
- * others out.  Within a class, networks take turns: the waiting jobs of one
+ * before the better classes once OVERDUE (4) of their jobs were taken while its
+ * own jobs waited, so that a user who logs in again and again does not keep
+ * all others out.  Within a class, networks take turns: the waiting jobs of one
  * network have ascending turn numbers, the lowest number of the class goes
  * first, and equal numbers go in order of arrival (job_link()).
  *
@@ -229,10 +229,11 @@ pool_free(struct pool *pool)
 	mem_free(pool);
 }
 
-/* Appends ${job} to the list of its class, and sets its turn number.  The turn
- * number is the higher of two: one more than that of the last job of the same
- * owner in this class, as far as ${share} remembers, and that of the job that
- * was taken last from this class. */
+/* Appends ${job} to the list of its class, and sets its turn number to the
+ * higher of two: one more than the number of the owner's previous job in this
+ * class (1 if ${share} remembers none; it is forgotten when no job of the owner
+ * waits or runs), and the number of the job that was taken last from this
+ * class. */
 static void
 job_link(struct pool *pool, struct pool_job *job, struct share *share)
 {

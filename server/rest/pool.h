@@ -15,8 +15,8 @@ struct pool;
 /* The class of a password job, best first. */
 enum pool_class {
 	/* A log-in from a network from which this user has logged in before, as
-	 * far as login_throttle.c remembers, or a new password that a user with
-	 * a token sets, or an administrator for a user. */
+	 * far as login_throttle.c remembers; a user with a token who sets a new
+	 * password; or an administrator who sets a password for a user. */
 	POOL_KNOWN,
 	POOL_STRANGER, /* a log-in from any other network */
 	POOL_REGISTRATION,

@@ -30,8 +30,9 @@ struct rest_options {
 	int argon2_threads;
 };
 
-/* Makes the kit and starts its threads that hash passwords (argon2).  After
- * RC_NO_MEMORY, or the error of starting a thread, *ret is not set. */
+/* Makes the struct rest, which the handlers of all REST routes share, and
+ * starts its threads that hash passwords (argon2).  After RC_NO_MEMORY, or the
+ * error of starting a thread, *ret is not set. */
 enum rc rest_new(const struct rest_options *options, struct rest **ret,
     struct err *err) MUST_USE;
 
@@ -54,12 +55,13 @@ size_t rest_busy(const struct rest *rest);
 /* Frees ${rest}.  No request may enter any more.  NULL is allowed. */
 void rest_free(struct rest *rest);
 
-/* Count a request in rest_busy(), and stop counting it.  Call rest_leave()
- * after http_answer() or a variant; the answer need not be sent yet.  After
- * rest_stop(), rest_enter() answers the request with 503, does not count it,
- * and returns false.  Handlers call rest_enter() on HTTP_PUBLIC routes only; on
- * all others rest_authorize() has called it.  The functions of rest/call.h that
- * answer call rest_leave(), so a handler that uses them does not. */
+/* rest_enter() counts a request in rest_busy(), and returns true; rest_leave()
+ * ends this.  Call rest_leave() after http_answer() or a variant; the answer
+ * need not be sent yet.  After rest_stop(), rest_enter() answers the request
+ * with 503, does not count it, and returns false.  Handlers call rest_enter()
+ * on HTTP_PUBLIC routes only; on all others rest_authorize() has called it.
+ * The functions of rest/call.h that answer call rest_leave(), so a handler that
+ * uses them does not. */
 bool rest_enter(struct rest *rest, struct http_request *req);
 void rest_leave(struct rest *rest);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Streams: the check whether a request asks for one, the limit on the open
- * streams of each device, and the step from one piece of an answer to the next.
+ * Streams (Server-Sent Events): the check whether a request asks for a stream,
+ * the limit on the open streams of each device, and the step from one piece of
+ * an answer to the next.
  */
 #include <stdint.h>
 #include <string.h>
@@ -141,7 +142,7 @@ give_up(struct poll *poll)
 /* Begins the poll for the next piece, or ends the stream if the server is
  * stopping.  Called when a piece has gone out.  While a piece is being sent,
  * rest->busy does not count the request, so this function counts it again.
- * Thread: the loop's. */
+ * Thread: the http loop's. */
 static void
 want_piece(struct http_request *req, void *arg)
 {

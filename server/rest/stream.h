@@ -45,14 +45,14 @@ struct stream {
 	void (*end)(struct stream *s, enum stream_end why);
 };
 
-/* Returns true if the header Accept, which may be NULL, names the type of
- * streams with a weight above 0.  A wildcard does not ask for a stream. */
+/* Returns true if ${accept}, the header Accept or NULL, names text/event-stream
+ * with a weight above 0.  A wildcard does not ask for a stream. */
 bool stream_is_wanted(const char *accept);
 
 /* Counts ${s} among the open streams of its device until its request is freed.
- * The caller has made the call in ${s} (call_new()).  Returns false if the
- * device has LIMIT_STREAMS_PER_DEVICE streams already or there is no memory;
- * this function has then answered the request. */
+ * The caller has made ${s} with call_new().  Returns false if the device has
+ * LIMIT_STREAMS_PER_DEVICE streams already or there is no memory; this function
+ * has then answered the request. */
 bool stream_admit(struct stream *s);
 
 /* Queries once, then calls poll.answer.  Thread: the one that handles the
@@ -60,9 +60,10 @@ bool stream_admit(struct stream *s);
 void stream_start(struct stream *s);
 
 /* Sends the first piece (${kind} must be HTTP_PIECE_MORE), or the next one, and
- * takes its content.  The functions poll.answer and end call it exactly once,
- * as their last step: after it the request may be freed.  Only before the first
- * piece may poll.answer refuse the request instead.  Thread: any. */
+ * takes its content.  Each run of poll.answer or end calls stream_piece()
+ * exactly once, as its last step, because the request may be freed after that.
+ * Only before the first piece may poll.answer refuse the request instead.
+ * Thread: any. */
 void stream_piece(struct stream *s, enum http_piece kind, struct buf *piece);
 
 #endif

@@ -67,8 +67,9 @@ enum rc store_user_by_id(struct db *db, int64_t user_id, struct store_user *ret,
 
 /* As store_user_by_id(), and on PostgreSQL locks the user's row, after waiting
  * for another transaction that has locked it.  Until this transaction ends, no
- * other one changes the user, or completes a log-in, which locks the row, too.
- * SQLite needs no lock: only one transaction writes at a time. */
+ * other transaction changes the row or completes a log-in of the user, because
+ * a log-in locks the row, too.  SQLite needs no lock: only one transaction
+ * writes at a time. */
 enum rc store_user_lock(struct db *db, int64_t user_id, struct store_user *ret,
     struct err *err) MUST_USE;
 
@@ -93,7 +94,7 @@ enum rc store_user_password_set(struct db *db, int64_t user_id,
     const char *hash, int64_t once_until, struct err *err) MUST_USE;
 
 /* Marks a one-time password as used, even if it has expired.  RC_NOT_FOUND: the
- * user has none that is unused. */
+ * user has no unused one-time password. */
 enum rc store_user_password_spend(
     struct db *db, int64_t user_id, struct err *err) MUST_USE;
 
@@ -206,9 +207,9 @@ enum rc store_counter_get(struct db *db, int64_t user_id,
  * RC_NOT_FOUND: ${key} was never set; ${ret} is left as it is. */
 enum rc store_meta_get(struct db *db, const char *key, char *ret, size_t size,
     struct err *err) MUST_USE;
-/* As store_meta_get(), and on a multi-writer database locks the row of ${key},
- * if there is one: store_meta_lock() and store_meta_set() for ${key} in other
- * transactions wait until this transaction has ended. */
+/* As store_meta_get(), and on PostgreSQL locks the row of ${key}, if it exists:
+ * store_meta_lock() and store_meta_set() for ${key} in other transactions wait
+ * until this transaction has ended. */
 enum rc store_meta_lock(struct db *db, const char *key, char *ret, size_t size,
     struct err *err) MUST_USE;
 /* Sets ${key} to ${value}. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The audit log: what operators have done, and changes of the keys and epochs
- * of other servers (peers).
+ * The audit log: what operators have done, and changes of the signing keys and
+ * epochs (names of the history of a database) of other servers.
  * Thread: the owner of ${db}, for all functions.
  */
 #ifndef STORE_AUDIT_H

@@ -77,10 +77,11 @@ enum rc store_conversations_insert(struct db *db,
     struct store_new_conversation *c, size_t n, int64_t now_ms,
     struct err *err) MUST_USE;
 
-/* Find a conversation by its direct key, its public id or its id.  On
- * PostgreSQL a DB_WRITER also locks the conversation, without waiting.
- * RC_NOT_FOUND (without an error text): there is none.  RC_BUSY with
- * db_retryable(): another transaction has locked it. */
+/* Find a conversation by its direct key (store_direct_key()), its public id or
+ * its internal id.  On PostgreSQL a connection with DB_WRITER also locks the
+ * row, without waiting: if another transaction has locked it, the result is
+ * RC_BUSY, and db_retryable() is true.  RC_NOT_FOUND (without an error text):
+ * there is no such conversation. */
 enum rc store_conversation_by_key(struct db *db, const char *direct_key,
     struct store_conversation *ret, struct err *err) MUST_USE;
 enum rc store_conversation_by_public(struct db *db, const struct uuid *id,
@@ -122,10 +123,11 @@ enum rc store_conversation_list(struct db *db, int64_t user_id, int64_t before,
     void *arg, struct err *err) MUST_USE;
 
 /* Calls ${each} for at most limit conversations of user_id, in descending order
- * of last_at, and of the public id where last_at is equal.  Begins after the
- * place of the conversation that has the public id before_id and the last_at
- * before_at (INT64_MAX: from the latest).  Each call of this function computes
- * last_at of all conversations of the user. */
+ * of last_at (the time of the last message that the user may see), and of the
+ * public id where last_at is equal.  Begins after the place of the
+ * conversation that has the public id before_id and the last_at before_at
+ * (INT64_MAX: from the latest).  Each call of this function computes last_at of
+ * all conversations of the user. */
 struct store_recent_query {
 	int64_t user_id;
 	int64_t before_at;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Destinations (servers that messages go to) as the store keeps them.
+ * Destinations (servers that messages go to, this server included) as the store
+ * keeps them.
  * Thread: the owner of ${db}, for all functions.
  */
 #ifndef STORE_DESTINATION_H
@@ -28,10 +29,11 @@ enum rc store_destination_by_name(struct db *db, const char *name,
 enum rc store_destination_by_id(struct db *db, int64_t destination_id,
     struct store_destination_row *ret, struct err *err) MUST_USE;
 
-/* Adds a destination; *ret_id is its id, or that of the existing one.  ${used}:
- * users of the destination are known here, or an operator has set something for
- * it; then an existing destination is marked as used, too.  A destination that
- * is not used may be purged (upkeep/purge_rows.h). */
+/* Adds a destination called ${name}, and sets *ret_id to its id.  If it exists
+ * already, adds nothing, and *ret_id is the id of the existing one.  ${used}:
+ * marks the destination, new or existing, as used, because users of it are
+ * known here, or an operator has set something for it.  A destination that is
+ * not marked as used may be purged (upkeep/purge_rows.h). */
 enum rc store_destination_insert(struct db *db, const char *name, bool used,
     int64_t now_ms, int64_t *ret_id, struct err *err) MUST_USE;
 
@@ -47,10 +49,11 @@ typedef enum rc (*store_destination_fn)(
 enum rc store_destinations_after(struct db *db, int64_t after, int64_t limit,
     store_destination_fn each, void *arg, struct err *err) MUST_USE;
 
-/* Calls ${each} for at most ${limit} destinations that have ready lanes and ids
- * above ${after}, in ascending order of ids.  The cost is one step in the index
- * of ready lanes for each destination that is found; it depends neither on the
- * number of its lanes nor on the number of destinations without ready lanes. */
+/* Calls ${each} for at most ${limit} destinations with ids above ${after} that
+ * have ready lanes (with rows to send), in ascending order of ids.  The cost is
+ * one step in the index of ready lanes for each destination that is found; it
+ * depends neither on the number of its lanes nor on the number of destinations
+ * without ready lanes. */
 enum rc store_destinations_ready(struct db *db, int64_t after, int64_t limit,
     store_destination_fn each, void *arg, struct err *err) MUST_USE;
 

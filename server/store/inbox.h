@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads inboxes: the events, for clients; the messages that an ack covers, or
- * a read (the user's report of what was read); and the seq of the last event.
+ * Reads inboxes: the events, for clients; the messages that an ack or a read
+ * (a user's report of what was read) covers; and the seq of the newest event.
  * Thread: the owner of ${db}, for all functions.
  */
 #ifndef STORE_INBOX_H

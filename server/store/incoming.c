@@ -315,8 +315,9 @@ store_sequences_set(
 
 /* ---- receipts ---- */
 
-/* Returns the place of the message's outbox row from a result row of
- * receipt_target; all zero if the message has no such row. */
+/* Returns the place of the message's outbox row (its lane, its number there and
+ * so on) from a result row of the query receipt_target; all members are 0 if
+ * the message has no such row. */
 static struct store_place
 place_of(const struct db_row *row)
 {

@@ -4,7 +4,7 @@
  * of accepted requests, how far each sequence (struct store_sequence) has come,
  * the keys that sign requests, messages by their public ids, and the outbox
  * rows that a receipt covers.  An origin is the server that has sent an event
- * or a request, as the id of its destination.
+ * or a request: the destination_id of that server in this database.
  * Thread: the owner of ${db}, for all functions.
  */
 #ifndef STORE_INCOMING_H
@@ -22,13 +22,13 @@ struct store_event_key {
 	int64_t origin;
 };
 
-/* An event that was accepted.  sequence: the place that the event had in the
- * sender's lane; 0: not known.  behind: the highest place of this lane
- * (store_sequence.highest) that was stored before the request with the event
- * came, if that place is >= sequence and was accepted at most 11 minutes
- * (RECEIVE_LATE_COPY_MS) before; else 0.  If behind is not 0, the event came
- * late, or the sender was restored from a backup and assigns the same places
- * again.  In results key.origin is 0. */
+/* An event that was accepted.  sequence: the number that the event had in the
+ * sender's lane (struct store_sequence); 0: not known.  behind: the highest
+ * number of this lane (store_sequence.highest) that was stored before the
+ * request with the event came, if that number is >= sequence and was accepted
+ * at most 11 minutes (RECEIVE_LATE_COPY_MS) before; else 0.  If behind is
+ * not 0, the event came late, or the sender was restored from a backup and
+ * assigns the same numbers again.  In results key.origin is 0. */
 struct store_processed {
 	struct store_event_key key;
 	int64_t sequence;
@@ -61,9 +61,9 @@ struct store_place {
 	int64_t created_at;
 };
 
-/* The key: the id of a message that a receipt names, and the receipt's sender,
- * a user of another server (dest_id).  The target: that message, and the place
- * of its outbox row in the lane to this user. */
+/* store_target_key: the id of a message that a receipt names, and dest_id, the
+ * user of another server from whom the receipt comes.  store_target: that
+ * message, and the place of its outbox row in the lane to dest_id. */
 struct store_target_key {
 	struct uuid message_id;
 	int64_t dest_id;
@@ -169,10 +169,10 @@ struct store_origin {
 	bool used;     /* a user of the peer is known here */
 };
 
-/* Queues the query for ${o}.  Its last three members are set when
- * store_incoming_answers(), or another call that sends the queue (db/db.h), has
- * returned; ${o} must live until then.  All three are false if the peer has no
- * row. */
+/* Queues the query for ${o}.  o->blocked, o->verifies and o->used are valid
+ * when store_incoming_answers(), or another call that sends the queue
+ * (db/db.h), has returned; ${o} must live until then.  All three are false if
+ * the peer has no row. */
 enum rc store_origin_ask(
     struct db *db, struct store_origin *o, struct err *err) MUST_USE;
 

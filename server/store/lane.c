@@ -213,9 +213,9 @@ struct least {
 	int64_t value;
 };
 
-/* Keeps the least value of the result rows; ignores NULL.  run_least() sets
- * *ret to 0 if there is no value.  Therefore it sets *ret to 1 if the least
- * value is below 1. */
+/* Keeps the least value of the result rows; ignores NULL.  run_least() returns
+ * this value in *ret, or 0 if there is none; a value below 1 is therefore
+ * returned as 1. */
 static enum rc
 take_least(void *arg, const struct db_row *row, struct err *err)
 {

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lanes as the store keeps them: one cursor for each conversation, recipient
- * and class.  A lane to an inbox here has the state `local` for ever; only a
- * search of the outbox shows whether it has pending rows.  A lane to another
- * server is idle (nothing to send), ready (a relay may lease it when it is
- * due), or leased to the relay that holds its lease_token.
+ * Lanes.  A lane is the queue of the outbox rows of one conversation to one
+ * recipient and of one class (messages or receipts), which are delivered in
+ * order; the row of the lane holds how far they are delivered.  A lane to an
+ * inbox here has the state `local` for ever; only a search of the outbox shows
+ * whether it has pending rows.  A lane to another server is idle (nothing to
+ * send), ready (a relay may lease it when it is due), or leased to the relay
+ * that holds its lease_token.
  * Thread: the owner of ${db}, for all functions.
  */
 #ifndef STORE_LANE_H
@@ -124,9 +126,11 @@ enum rc store_lanes_ready_next(struct db *db, int64_t destination_id,
 enum rc store_lane_top_priority(
     struct db *db, int64_t lane_id, int *ret, struct err *err) MUST_USE;
 
-/* The fence: ends the lease of a lane, which becomes ready, if ${token} is
- * still its token, even if lease_until has passed.  RC_CONFLICT (without an
- * error text): the lane has no lease with this token. */
+/* The fence: called before the results of a delivery are written, so that only
+ * the holder of the lease can write them.  Ends the lease of a lane, which
+ * becomes ready, if ${token} is still the token of the lane, even if
+ * lease_until has passed.  RC_CONFLICT (without an error text): the lane has no
+ * lease with this token. */
 enum rc store_lane_fence(struct db *db, int64_t lane_id, int64_t token,
     int64_t now_ms, struct err *err) MUST_USE;
 
@@ -163,18 +167,18 @@ struct sql_lane_remote_set;
 void store_lane_local_row(
     const struct store_lane *lane, int64_t now_ms, struct sql_lane_set *ret);
 
-/* The same for a lane to another server, with SQL_LANE_REMOTE_SET, which writes
- * all columns of the row that change. */
+/* As store_lane_local_row(), but for a lane to another server and for
+ * SQL_LANE_REMOTE_SET, which writes all columns that can ever change. */
 void store_lane_remote_row(const struct store_lane *lane, int64_t now_ms,
     struct sql_lane_remote_set *ret);
 
-/* Sets the due time of ready lanes that are due after the time ${beyond_ms} to
- * ${now_ms}: no lane is ever postponed that long, so the clock was set back.
- * One call examines at most 1000 lanes that are due after ${beyond_ms}.  On
- * PostgreSQL lanes whose conversation another transaction has locked are left
- * out.  *ret: the number of lanes that were changed.  If it is not 0, the
- * caller must remove all lanes from its cache (txn/cache.h), because this call
- * does not say which of them it has changed. */
+/* Makes the ready lanes that are due after ${beyond_ms} due at ${now_ms}: no
+ * lane is ever postponed that long, so the clock was set back.  One call
+ * examines at most 1000 lanes that are due after ${beyond_ms}.  On PostgreSQL
+ * lanes whose conversation another transaction has locked are left out.  *ret:
+ * the number of lanes that were changed.  If it is not 0, the caller must
+ * remove all lanes from its cache (txn/cache.h), because this call does not say
+ * which of them it has changed. */
 enum rc store_lanes_cap_due(struct db *db, int64_t now_ms, int64_t beyond_ms,
     int64_t *ret, struct err *err) MUST_USE;
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads the rows of a batch on a multi-writer database, and locks them where
- * the comment of the function says so.  Each function queues one statement for
- * any number of rows, except store_lock_answers().  The handler receives the
- * rows at the latest while store_lock_answers() runs; for a row that does not
- * exist it is not called.
+ * Reads the rows that a transaction needs on a multi-writer database, and locks
+ * them where the comment of the function says so.  Each function, except
+ * store_lock_answers(), queues one statement for any number of rows.  The
+ * functions of the handler (struct store_lock_handler) receive the rows at the
+ * latest while store_lock_answers() runs; for a row that does not exist none of
+ * them is called.
  * Thread: the owner of ${db}, in a transaction.
  */
 #ifndef STORE_LOCK_H
@@ -24,11 +25,12 @@ struct store_user_key {
 
 /* Identifies a conversation: by conversation_id, by public_id, by direct_key,
  * by lane_id (one of its lanes), or as the direct one of user_id with the user
- * called `with`.  Or identifies the conversations of messages of others in the
- * inbox of user_id: for an ack, the messages after the highest number that the
- * inbox has acked, up to number acked_upto; for a read, those after the highest
- * number that was read, up to read_upto; of each at most the first 2000
- * messages.  Members that are not used are 0 or NULL. */
+ * called `with`.  Or identifies the conversations of the messages of others in
+ * a range of the inbox of user_id.  acked_upto is for an ack: the range begins
+ * after the highest seq that is acked in this inbox, and ends at acked_upto.
+ * read_upto is for a read: the range begins after the highest seq that is read,
+ * and ends at read_upto.  Only the first 2000 messages of a range count.
+ * Members that are not used are 0 or NULL. */
 struct store_conversation_key {
 	int64_t conversation_id;
 	const struct uuid *public_id; /* borrowed */
@@ -89,10 +91,11 @@ enum rc store_lock_answers(struct db *db, struct err *err) MUST_USE;
 
 /* Locks ${n} names of rows that may have to be inserted or changed, for example
  * the direct key of a conversation, or the name of a server or an account.
- * Must come before all other locks of the transaction.  Another transaction
- * that locks one of these names waits until this transaction ends; a row that
- * such a transaction has committed before is visible to all later statements.
- * Names with the same hash share a lock. */
+ * Must come before all other locks of the transaction.  The statement waits for
+ * each other transaction that has locked one of these names; rows that such a
+ * transaction commits are visible to all later statements of this transaction.
+ * The locks end with this transaction.  Names with the same hash share a lock.
+ */
 enum rc store_lock_names(struct db *db, const char *const *names, size_t n,
     struct err *err) MUST_USE;
 
@@ -126,8 +129,9 @@ enum rc store_lock_find(struct db *db,
     const struct store_conversation_key *keys, size_t n,
     const struct store_lock_handler *h, struct err *err) MUST_USE;
 
-/* The three functions lock those rows of ${ids} that no other transaction has
- * locked, and pass only these rows to conversation(), counter() or device(). */
+/* Lock the conversations, inboxes or devices with the ids ${ids}, except those
+ * that another transaction has locked, without waiting.  They pass only the
+ * locked rows to conversation(), counter() or device() of ${h}. */
 enum rc store_lock_conversations_skip(struct db *db, const int64_t *ids,
     size_t n, const struct store_lock_handler *h, struct err *err) MUST_USE;
 enum rc store_lock_inboxes_skip(struct db *db, const int64_t *ids, size_t n,
@@ -160,9 +164,11 @@ enum rc store_lock_counters(struct db *db, const int64_t *users, size_t n,
     const struct store_lock_handler *h, struct err *err) MUST_USE;
 
 /* Locks the inboxes of ${users}, in the order of user ids, and calls counter()
- * for each.  ${more}: the transaction has locked other inboxes already, so it
- * must not wait; if another transaction has locked one of these, the call that
- * sends the queue returns RC_BUSY, and db_retryable() then returns true. */
+ * for each.  ${more} false: waits for locks of other transactions.  ${more}
+ * true: this transaction has locked other inboxes already, so waiting might be
+ * a deadlock.  If another transaction has locked one of ${users} then, the call
+ * that sends the queue returns RC_BUSY, and db_retryable() returns true: the
+ * transaction may be tried again. */
 enum rc store_lock_inboxes(struct db *db, const int64_t *users, size_t n,
     bool more, const struct store_lock_handler *h, struct err *err) MUST_USE;
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads messages: by id, to recognise a send that is repeated; as the entries
- * of their sender; as the history of a conversation for one of its members; and
- * the sums of what a user has sent.  The texts in the struct that a callback
- * gets are borrowed until the callback returns.
+ * Reads messages: by id, to recognise a send that is repeated; as the sender's
+ * list of sent messages (entries); as the history of a conversation for one of
+ * its members; and the number and size of the messages that a user has sent.
+ * The texts in the struct that a callback gets are valid until the callback
+ * returns.
  * Thread: the owner of ${db}, for all functions.
  */
 #ifndef STORE_MESSAGE_H

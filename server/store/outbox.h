@@ -111,8 +111,8 @@ enum rc store_message_ids(
 /* Finds the last pending receipt of ${kind} by ${sender_id} in a local lane,
  * which store_receipt_move() may then change to a later message; *ret_id is 0
  * if there is none.  A read receipt is not found if a pending delivered receipt
- * by ${sender_id} follows it in the lane, because it must not be changed then.
- */
+ * by ${sender_id} follows in the lane: the changed read receipt would cover
+ * messages whose delivered receipt comes after the read receipt. */
 enum rc store_receipt_pending(struct db *db, int64_t lane_id, int kind,
     int64_t sender_id, int64_t *ret_id, struct err *err) MUST_USE;
 
@@ -145,9 +145,11 @@ enum rc store_destinations(struct db *db, const struct uuid *event_id,
  * called only if store_destinations() finds no row of the message, because the
  * rows were purged.  The argument of ${each} is computed from the recipients'
  * watermarks and inboxes; its state is sent or acked.  sent_at is exact if the
- * inbox is here; else it is acked_at.  acked_at and read_at are those of the
- * recipient's watermark: the time of this message or a later one.  Values that
- * only the purged row had are 0. */
+ * inbox is here and still has the message; else it is acked_at.  acked_at is
+ * the time at which the recipient's ack watermark last advanced, by an ack of
+ * this message or of a later one (for a message to oneself it is sent_at), and
+ * read_at the same for the read watermark, read_upto.  Values that only the
+ * purged row had are 0. */
 enum rc store_purged_destinations(struct db *db, const struct store_entry *e,
     int64_t sender_id,
     enum rc (*each)(

@@ -217,10 +217,10 @@ store_peer_key_retire(struct db *db, int64_t destination_id, const char *key_id,
 enum rc
 store_peer_keys_trim(struct db *db, int64_t destination_id, struct err *err)
 {
-	/* A peer has at most STORE_PEER_KEYS_RETIRED retired keys, and up to
-	 * STORE_PEER_KEYS more that the last document has retired.  So this
-	 * limit is never reached: the statement deletes all retired keys except
-	 * those that it keeps. */
+	/* The statement keeps the `keep` keys that were retired last, and
+	 * deletes at most `limit` others.  At most STORE_PEER_KEYS others
+	 * exist: the last document has retired up to that number.  So it
+	 * deletes them all. */
 	const struct sql_peer_keys_trim v = {
 	    .destination_id = db_v_i64(destination_id),
 	    .keep = db_v_i64(STORE_PEER_KEYS_RETIRED),

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Peers: other servers whose document this server has read, or of which an
- * operator has pinned a key, or that an operator has blocked.  The name of a
- * peer is that of its destination.
+ * Peers: other servers whose document (the list of public keys that a server
+ * publishes) this server has read, or of which an operator has pinned a key, or
+ * that an operator has blocked.  The name of a peer is that of its destination.
  *
  * A key verifies signatures if it is pinned.  If no key of the peer is pinned,
- * all keys verify that are not retired: those of its document, as it was read
- * last, and keys that were unpinned since.
+ * all keys verify that are not retired: the keys in its document when this
+ * server last read it, and keys that an operator has unpinned since.
  *
  * Thread: the owner of ${db}, for all functions.
  */
@@ -49,8 +49,9 @@ struct store_peer_known {
 	struct store_peer_key keys[STORE_PEER_KEYS];
 };
 
-/* Finds peer ${domain}.  RC_NOT_FOUND: it was never in contact, was forgotten
- * or was purged, and no operator has pinned a key of it or blocked it. */
+/* Finds peer ${domain}.  RC_NOT_FOUND: there is no such peer row.  Either no
+ * document of the peer was ever read and no operator has pinned a key of it or
+ * blocked it, or the row was deleted since (by an operator or as too old). */
 enum rc store_peer_known(struct db *db, const char *domain,
     struct store_peer_known *ret, struct err *err) MUST_USE;
 

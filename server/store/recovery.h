@@ -3,18 +3,18 @@
  * Recovery: the steps that a server takes with its database at the start,
  * before it reads anything for clients:
  *
- *     1. a checkpoint: the log is moved into the file, the file is synced,
- *        and the log is truncated (SQLite only);
+ *     1. a checkpoint: the write-ahead log is moved into the database file,
+ *        the file is synced, and the log is truncated (SQLite only);
  *     2. the migrations that are missing (the hook migrate() may copy the
  *        database first);
  *     3. the boot row, which holds the time of this start, in a transaction
  *        with a sync of its own (the hook enter() may add to it).
  *
  * Why.  The server that ran before may have ended because a sync failed.  The
- * system then still has pages in memory that are not on the disk, and considers
- * them clean: no later sync writes them.  A client that repeats a send would
- * get a success, because the message is found in the database, although the
- * next loss of power may remove the message.
+ * operating system then still has pages in memory that are not on the disk, and
+ * considers them clean: no later sync writes them.  Without the recovery, a
+ * client that repeats a send would get a success, because the message is found
+ * in the database, although the next loss of power may remove the message.
  *
  * The checkpoint writes everything that the log shows into the file again, and
  * empties the log.  The checkpoint comes first, so that nothing depends on

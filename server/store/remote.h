@@ -112,11 +112,11 @@ enum rc store_remote_acked_early(struct db *db, int64_t id, int64_t now_ms,
 enum rc store_remote_acked_noted(struct db *db, int64_t id, int64_t now_ms,
     bool *ret, struct err *err) MUST_USE;
 
-/* sending -> sent.  If a receipt has named the row's message already
- * (store_receipt_note()), the row keeps that mark only if the destination had
+/* sending -> sent.  acked_at of the row is set if a receipt has named the row's
+ * message already (store_receipt_note()).  It stays only if the destination had
  * the message before this attempt (${duplicate}) or the receipt came during
- * this attempt; otherwise the mark is deleted, because the destination may have
- * lost the message since the receipt.  ${ack_deadline}: the wall time in
+ * this attempt; otherwise acked_at is set to NULL, because the destination may
+ * have lost the message since the receipt.  ${ack_deadline}: the wall time in
  * milliseconds from which the promised later answer is late; 0: the destination
  * has promised none. */
 enum rc store_remote_sent(struct db *db, int64_t id, int64_t now_ms,
@@ -180,11 +180,11 @@ struct store_letter {
 	struct uuid conversation;
 	const char *from;
 	const char *to;
-	/* For a row that is a receipt: the lane_seq up to which this server had
-	 * accepted the lane that brought the message which the receipt names,
-	 * when it accepted that message from the server of ${to}.  0: not
-	 * known, or the message did not come from that server, as for each row
-	 * that is a message on its way there. */
+	/* For a receipt about a message that came from the server of ${to}: the
+	 * place (lane_seq) of the message in the lane of that server, or, if
+	 * this server had accepted later places of the lane before the message,
+	 * the highest of them.  0: not known, or the row is not such a receipt;
+	 * always 0 for a message. */
 	int64_t sequence;
 };
 typedef enum rc (*store_letter_fn)(

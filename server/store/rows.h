@@ -93,11 +93,12 @@ STORE_ROWS_TABLE(X)
 enum rc store_rows_grow(struct store_rows *rows, struct err *err) MUST_USE;
 
 /* Writes the collected rows, and makes ${rows} empty, also after an error.
- * ${exact} true: it is an error if they do not change exactly one row of the
- * table each, and on PostgreSQL they are only queued, so that errors may come
- * from the later call that sends the queue (db_pipeline_write()).  ${exact}
- * false: they are written before this call returns, and the number of rows of
- * the table that they have changed is added to rows->changed. */
+ * ${exact} true: it is an error if a collected row does not change exactly one
+ * row of the table.  On PostgreSQL the statement is then only queued, so that
+ * errors may come from the later call that sends the queue
+ * (db_pipeline_write()).  ${exact} false: the rows are written before this call
+ * returns, and the number of rows changed in the table is added to
+ * rows->changed. */
 enum rc store_rows_write(struct db *db, struct store_rows *rows, bool exact,
     struct err *err) MUST_USE;
 

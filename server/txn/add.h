@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Adds the rows that verbs create: outbox rows (add_outbox.c), inbox events
- * (add_inbox.c) and receipts (add_receipt.c).  Rows are gathered in buffers of
- * the environment and written together (store/rows.h).  When a buffer is full,
- * its rows are written before one more is added; only the buffer of inbox rows
- * on a multi-writer database is enlarged instead.  Before a verb ends, it
- * writes the remaining outbox rows (store_rows_write()) and calls
- * txn_write_inbox().
+ * Adds the rows that verbs (the operations of a transaction, such as send, ack
+ * or settle) create: outbox rows (add_outbox.c), inbox events (add_inbox.c) and
+ * receipts (add_receipt.c).  Rows are gathered in buffers of struct txn_env and
+ * written together (store/rows.h).  When a buffer is full, its rows are written
+ * before one more is added; only the buffer of inbox rows on a multi-writer
+ * database is enlarged instead.  Before a verb ends, it writes the remaining
+ * outbox rows (store_rows_write()) and calls txn_write_inbox().
  * Thread: writer, in a transaction.
  */
 #ifndef TXN_ADD_H
@@ -66,10 +66,11 @@ struct inbox_new {
 	struct text *message;
 };
 
-/* Adds an event to an inbox and to the effects of the transaction.  The inbox
- * row is only gathered: the caller must call txn_write_inbox() before the verb
- * ends.  The event gets its seq at once, but on a multi-writer database only in
- * txn_flush_inbox() or txn_flush_inbox_of(). */
+/* Adds an event to an inbox and to the effects of the transaction, which are
+ * published after the commit.  The inbox row is only gathered: the caller must
+ * call txn_write_inbox() before the verb ends.  The event gets its seq at once,
+ * but on a multi-writer database only in txn_flush_inbox() or
+ * txn_flush_inbox_of(). */
 enum rc txn_add_inbox(
     struct tx *tx, const struct inbox_new *i, struct err *err) MUST_USE;
 
@@ -78,8 +79,8 @@ enum rc txn_add_inbox(
  * txn_flush_inbox() does the work: it locks the inboxes, numbers the events and
  * writes the rows.  txn_flush_inbox() is the last step of each transaction,
  * because other nodes wait for these locks until the commit; on a single-writer
- * database it finds no rows and does nothing.  RC_BUSY: see
- * cache_lock_inboxes(). */
+ * database it finds no rows and does nothing.  RC_BUSY: another transaction has
+ * locked one of the inboxes (cache_lock_inboxes()). */
 enum rc txn_write_inbox(struct tx *tx, struct err *err) MUST_USE;
 enum rc txn_flush_inbox(struct tx *tx, struct err *err) MUST_USE;
 

@@ -9,9 +9,9 @@
 #include "txn/verb.h"
 
 /* Adds a new message to the totals of the outbox: to TOTAL_EVER_ACCEPTED, and
- * to the totals of its initial state.  Of a message that this transaction
- * delivers only the former; txn_local_deliver() then counts the message as
- * sent. */
+ * to the totals of its initial state.  A message that this transaction delivers
+ * is added only to TOTAL_EVER_ACCEPTED; txn_local_deliver() then counts the
+ * message as sent. */
 static void
 count_new(struct txn_env *env, const struct outbox_new *o)
 {

@@ -121,9 +121,10 @@ write_rows(struct tx *tx, struct err *err)
 }
 
 /* Adds the receipt of ${kind} that ${lane} remembers, if any, and forgets it.
- * Delivers it or, if that is no longer possible, leaves it to the relay.  The
- * gathered rows of a delivered receipt point to k->event_id, so the caller must
- * write them before ${lane} remembers another receipt of ${kind}. */
+ * Delivers the receipt or, if that is no longer possible, leaves it to the
+ * relay.  The gathered rows of a delivered receipt point to the event id in
+ * ${lane}, so the caller must write them before ${lane} remembers another
+ * receipt of ${kind}. */
 static enum rc
 write_kept(struct tx *tx, struct cached_lane *lane, int kind, struct err *err)
 {

@@ -250,10 +250,11 @@ void
 backlog_move(struct backlog *b, int kind, int from, int to)
 {
 
-	/* Not checked here are new rows and cancels of scheduled messages, for
-	 * which ${from} is -1, and two kinds of moves for which this function
-	 * is not called: most acks, which txn_count_acked() counts, and
-	 * deliveries of receipts to inboxes of this server. */
+	/* The assertion does not check new rows and cancels of scheduled
+	 * messages, for which ${from} is -1.  Two kinds of moves are never
+	 * checked, because this function is not called for them: most acks,
+	 * which txn_count_acked() counts, and deliveries of receipts to inboxes
+	 * of this server. */
 	assert(from < 0 || outbox_move_allowed(from, to));
 	if (kind != EVENT_MESSAGE)
 		return;

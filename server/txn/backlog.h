@@ -13,8 +13,9 @@
  *
  * On a multi-writer database the messages that other nodes accept or deliver
  * change the waiting messages in memory only when the store is counted again
- * (every 30 s or less often, see backlog.c).  In between a limit may be
- * exceeded by what they accept, or be reached too early.
+ * (every 30 s or less often, see backlog.c).  In between, a limit on waiting
+ * messages may be exceeded by what other nodes accept, or be reached too early
+ * because messages that other nodes have delivered still count.
  * Thread: writer.
  */
 #ifndef TXN_BACKLOG_H

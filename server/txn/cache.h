@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The cache: the rows that a transaction works with.  However many units of a
- * batch use a row, it is usually read once and, if it has changed, written back
- * once (a lane also earlier, by cache_flush_lanes()).
+ * The cache: the rows that a transaction works with.  A transaction commits a
+ * batch of units (changes for clients, deliveries and so on).  A row is usually
+ * read once for all units of the batch and, if it has changed, written back
+ * once at the end of the batch (a lane also earlier, by cache_flush_lanes()).
  *
  * Invariants
  * 1. Between transactions nothing is dirty: the cache equals the committed
@@ -272,7 +273,8 @@ void cache_member_touch(struct cache *cache, struct cached_conversation *c,
  * there is none, it adds one to the store and the cache.  On a multi-writer
  * database ${c} is locked, because it is in the cache.  cache_lane_by_id()
  * returns RC_NOT_FOUND if there is no such lane; on a multi-writer database it
- * locks the conversation of the lane as cache_conversation_by_id() does. */
+ * also locks the conversation of the lane, without waiting, unless it is in the
+ * cache.  RC_BUSY: another transaction has locked that conversation. */
 enum rc cache_lane_to(struct cache *cache, struct tx *tx,
     struct cached_conversation *c, struct cached_user *dest,
     enum lane_class class, struct cached_lane **ret, struct err *err) MUST_USE;
@@ -314,8 +316,9 @@ void cache_forget_lanes(struct cache *cache);
 void cache_lane_touch(struct cache *cache, struct cached_lane *lane);
 
 /* Returns true if all users, conversations and devices that the units of this
- * batch have listed were read into the cache (lockset.c), except those of
- * deferred units.  A listed row that is not in the cache then does not exist.
+ * batch have listed in the lock set were read into the cache (lockset.c),
+ * except the rows of units that wait for locked rows and run later.  A listed
+ * row that is not in the cache then does not exist.
  * Always false on a single-writer database. */
 bool cache_gathered(const struct cache *cache);
 

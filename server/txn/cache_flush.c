@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes the dirty objects: members of conversations, lanes, devices and the
- * read watermarks of users.  Each kind has a list of dirty objects, and one
+ * Writes the dirty (changed) objects of the cache to the store before the
+ * commit: members of conversations, lanes (queues of outbox rows), devices and
+ * the read watermarks of users.  Each kind has a list of dirty objects, and one
  * statement that writes up to FLUSH_ROWS rows together; lanes have two
  * statements, for lanes to inboxes of this server and to other servers.
  */
@@ -75,10 +76,10 @@ flush_participants(
 	return (store_rows_write(tx->db, r, true, err));
 }
 
-/* If recheck_priority is set and the lane is ready, sets the priority of the
- * lane to the highest priority of its pending rows in the store; otherwise does
- * nothing, because this costs one index lookup.  Clears recheck_priority also
- * for a lane that is not ready. */
+/* If recheck_priority is set, clears it and, if the lane is ready, sets the
+ * priority of the lane to the highest priority of its pending rows in the
+ * store.  The flag exists because this query costs an index lookup, which most
+ * lanes do not need. */
 static enum rc
 recompute_priority(struct cached_lane *lane, struct tx *tx, struct err *err)
 {

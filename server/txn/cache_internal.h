@@ -33,13 +33,14 @@ struct cached_ids {
 	size_t more;             /* needed by the batch beyond ${list} */
 };
 
-/* Ids of rows that another transaction had locked when a unit needed them.
- * There is one struct for conversations that the unit did not list and looked
- * up by internal id, and one for inboxes that were needed after this
- * transaction had locked some inboxes already (then all inboxes that the failed
- * statement names are added).  The next try of this transaction locks these
- * rows together with the listed ones.  If there is no memory to remember an id,
- * the next try only runs into the same lock again. */
+/* Ids of rows that another transaction had locked when a unit needed them.  The
+ * cache has two such structs.  One is for conversations that a unit looked up
+ * by internal id without having listed them.  The other is for inboxes that
+ * were needed after this transaction had locked other inboxes; all inboxes of
+ * the failed statement are added, because the error does not say which of them
+ * was locked.  The next try of this transaction locks these rows together with
+ * the listed ones.  If there is no memory to remember an id, the next try only
+ * runs into the same lock again. */
 struct contended_ids {
 	int64_t *ids;
 	size_t n, cap;
@@ -72,11 +73,11 @@ struct cache {
 	struct store_rows remote_rows;
 };
 
-/* Each of these functions adds a row that the caller has read to the cache: a
- * user, a conversation without its members, a member, a device, or a lane,
- * whose conversation and recipient are loaded if necessary.  The caller must
- * ensure that the row is not cached yet, and must add the members of a
- * conversation in ascending order of user ids. */
+/* Each of these functions adds to the cache an object for a row that the caller
+ * has read from the store: a user, a conversation without its members, a
+ * member, a device, or a lane, whose conversation and recipient are loaded if
+ * necessary.  The caller must ensure that the row is not cached yet, and must
+ * add the members of a conversation in ascending order of user ids. */
 enum rc cache_keep_user(struct cache *cache, const struct store_user *row,
     struct cached_user **ret, struct err *err) MUST_USE;
 enum rc cache_keep_conversation(struct cache *cache,
@@ -96,10 +97,10 @@ enum rc cache_keep_lane(struct cache *cache, struct tx *tx,
 void cache_contended_add(
     struct contended_ids *met, int64_t id, const struct db *db, enum rc rc);
 
-/* Returns how many of the ${n} internal ids that the batch may need the caller
- * must reserve now: all, but at most CACHE_IDS, for which ids->list has room.
- * Sets ids->more to the number of the others; cache_next_mid() and
- * cache_next_outbox_id() reserve them when the ids in the list are used up. */
+/* The batch may need ${n} internal ids.  Returns the number of ids that the
+ * caller must reserve now: ${n}, but at most CACHE_IDS, the size of ids->list.
+ * Sets ids->more to the number of the remaining ids; cache_next_mid() and
+ * cache_next_outbox_id() reserve these when the ids in the list are used up. */
 size_t cache_ids_room(struct cached_ids *ids, size_t n);
 
 /* Adds a reserved id. */

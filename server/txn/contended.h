@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The set of contended rows of a multi-writer database.  When a batch has
- * waited too long for a lock, it is tried again without waiting, and the rows
- * that another transaction has locked then are added to the set.  Units that
- * need one of them are deferred until a probe finds the row free or the set is
- * emptied (lockset_probe()).
+ * The set of contended rows of a multi-writer database.  When a batch (one
+ * transaction for many units of work) has waited too long for a lock, the batch
+ * is tried again without waiting.  Each row that the batch needs and that
+ * another transaction has locked at that time is added to the set.  Units that
+ * need a row of the set are deferred until a probe finds the row free or the
+ * set is emptied (lockset_probe()).
  * Thread: writer.
  */
 #ifndef TXN_CONTENDED_H

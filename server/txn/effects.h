@@ -122,15 +122,15 @@ bool effects_empty(const struct effects *effects);
 /* Returns approximately how many bytes of memory ${effects} holds. */
 size_t effects_size(const struct effects *effects);
 
-/* Removes the events, the changed outbox entries and the acks, which
- * subscribers can also read from the store, and frees their memory.  The tokens
- * in ${effects}->revoked and the two counts remain. */
+/* To save memory, removes and frees the events, the changed outbox entries and
+ * the acks, which subscribers can also read from the store.  The tokens in
+ * ${effects}->revoked and the two counts remain. */
 void effects_shed(struct effects *effects);
 
-/* Makes room for one more object in ${*list}, which holds ${n} objects of
- * ${size} bytes and has room for ${*cap} objects; updates both if it must
- * allocate.  Returns false, and changes nothing, if there is no memory.  Also
- * used by wake.c. */
+/* Makes room for one more object of ${size} bytes in the array ${*list}, which
+ * holds ${n} objects and has room for ${*cap}.  If the array is full, enlarges
+ * it and updates ${*list} and ${*cap}.  Returns false, and changes nothing, if
+ * there is no memory.  Also used by wake.c. */
 bool effects_grow(void **list, size_t n, size_t *cap, size_t size);
 
 #endif

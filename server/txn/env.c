@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The environment, and its hooks for the writer: how a transaction begins and
- * ends.  It begins with no dirty object in the cache and no effects, and writes
- * everything that is only in memory before its commit.  Its wake-up is handed
- * over after the commit, its effects when the commit is on disk.
+ * The environment, which one transaction after another works with, and its
+ * hooks for the writer: how a transaction begins and ends.  A transaction
+ * begins with no dirty object in the cache and no effects, and writes
+ * everything that is only in memory before its commit.  Its wake-up (new work
+ * for the relay) is handed over after the commit, its effects (changes for
+ * clients and other nodes) when the commit is on disk.
  */
 #include <assert.h>
 #include <string.h>
@@ -97,8 +99,8 @@ on_flush(void *arg, struct tx *tx, struct err *err)
 		rc = cache_flush(env->cache, tx, err);
 	if (rc == RC_OK)
 		rc = backlog_flush(env->backlog, tx, err);
-	/* The inbox rows that are still to be written on a multi-writer
-	 * database come last.  Writing them locks inboxes until the commit, and
+	/* On a multi-writer database, the inbox rows that are still in memory
+	 * are written last.  Writing them locks inboxes until the commit, and
 	 * other nodes wait for these locks most often, so the locks are taken
 	 * as late as possible. */
 	return (rc == RC_OK ? txn_flush_inbox(tx, err) : rc);
@@ -127,9 +129,10 @@ on_committed(void *arg, struct tx *tx)
 	return (effects);
 }
 
-/* Adds the number of inbox events, of accepted and of replayed messages in the
- * effects, which are on disk now, to the metrics, and sets the last two to 0.
- * Returns false if ${effects} then holds nothing to publish. */
+/* Adds three numbers of ${effects}, whose commit is on disk, to the metrics:
+ * inbox events, accepted messages and replayed messages.  Sets the two numbers
+ * of messages to 0.  Returns true if ${effects} still holds something to
+ * publish. */
 static bool
 count_effects(struct txn_env *env, struct effects *effects)
 {

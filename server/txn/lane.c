@@ -32,10 +32,11 @@ txn_backlog_add(struct tx *tx, const struct cached_lane *lane,
 	return (backlog_wait(txn_env_of(tx)->backlog, &key, n, err));
 }
 
-/* Updates ${lane} for a row of ${priority} that is added at its end.  A lane to
- * another server that was idle becomes ready, due at once and of ${priority}; a
- * ready or leased one gets ${priority} if its own is lower.  Does nothing for a
- * lane to an inbox of this server. */
+/* Updates ${lane} for a row of ${priority} that is added at the end of the
+ * lane.  If the lane leads to another server, an idle lane becomes ready, due
+ * at once and of ${priority}; a ready or leased lane gets ${priority} if its
+ * own priority is lower.  Does nothing for a lane to an inbox of this
+ * server. */
 static void
 lane_grown(struct txn_env *env, struct cached_lane *lane, int priority)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Updates lanes when rows are added to them or leave them: assigns places at
- * the end of a lane, changes the state, priority and due time of the cached
- * lane, adds the lane to the wake-up for the relay, and counts the waiting
- * messages.
+ * Updates lanes (queues of the outbox rows of one conversation to one
+ * recipient) when rows are added to them or leave them: assigns places at the
+ * end of a lane, changes the state, priority and due time of the cached lane,
+ * adds the lane to the wake-up for the relay, and counts the waiting messages.
  * Thread: writer.
  */
 #ifndef TXN_LANE_H
@@ -20,16 +20,18 @@ enum rc txn_wake_lane(struct tx *tx, const struct cached_lane *lane,
     int priority, struct err *err) MUST_USE;
 
 /* Assigns the next place at the end of ${lane}: increments tail_seq of the
- * cached lane and returns it, as the lane_seq of a row of ${priority}.  A lane
- * to another server that was idle becomes ready with ${priority}; otherwise its
- * priority is raised to ${priority} if it was lower. */
+ * cached lane and returns it, as the lane_seq of a row of ${priority}.  If the
+ * lane leads to another server, also changes its state: an idle lane becomes
+ * ready, due at once and of ${priority}; a ready or leased lane gets
+ * ${priority} if its own priority is lower. */
 int64_t txn_lane_append(struct tx *tx, struct cached_lane *lane, int priority);
 
-/* Must be called when ${row} has left ${lane} without being delivered.  For a
- * lane to another server calls cache_lane_recheck_priority(), and if the lane
- * waited for the next attempt of this row, makes the lane due at once for the
- * rows after it and adds the lane to the wake-up.  Does not move the cursor of
- * the lane, and does nothing for a lane to an inbox of this server. */
+/* Must be called when ${row} has left ${lane} without being delivered.  Does
+ * nothing for a lane to an inbox of this server.  For a lane to another server
+ * has its priority computed again (cache_lane_recheck_priority()).  If such a
+ * lane waited for the next attempt of ${row}, also makes the lane due at once
+ * for the rows after ${row} and adds the lane to the wake-up for the relay.
+ * Does not move next_seq, the cursor of the lane. */
 enum rc txn_lane_row_gone(struct tx *tx, struct cached_lane *lane,
     const struct store_row *row, struct err *err) MUST_USE;
 

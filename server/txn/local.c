@@ -42,8 +42,9 @@ take_pause(void *arg, const struct store_destination_row *row, struct err *err)
 /* Sets *ret to true if an operator has paused deliveries into the inboxes of
  * this server (destination "local") or all deliveries ("*").  The two rows are
  * read once and remembered until an operator changes a destination or a
- * transaction is abandoned: only the writer of this process changes the rows,
- * because `at_once` is not set where other nodes write. */
+ * transaction is abandoned.  No other process changes the rows: the caller
+ * calls this only if `at_once` is set, which a multi-writer database
+ * excludes. */
 static enum rc
 is_paused(struct tx *tx, bool *ret, struct err *err)
 {

@@ -25,8 +25,9 @@ enum rc txn_local_at_once(struct tx *tx, const struct cached_lane *lane,
 void txn_local_pauses_changed(struct tx *tx);
 
 /* Returns the state of ${lane} in the form that delivery_turn() reads, with the
- * member `paused` false.  txn_local_at_once() sets `paused` itself; the relay's
- * unit leaves it, because the relay gives no paused lane to the unit. */
+ * member `paused` false.  txn_local_at_once() then sets `paused` itself; the
+ * relay's unit (delivery/deliver.c) leaves `paused` false, because the relay
+ * puts no paused lane into the unit. */
 struct delivery_lane txn_local_lane(const struct cached_lane *lane);
 
 /* Adds outbox row ${row} of ${lane} as an event with id ${event_id} to the

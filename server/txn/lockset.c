@@ -2,13 +2,16 @@
 /*
  * On a multi-writer database the rows that the units of a batch need
  * (unit_kind.locks) are read before the batch's first write, and locked, except
- * users and inboxes.  One statement locks the conversations (a second one,
- * which does not wait, those of scheduled messages that are due), then one the
- * devices, each in the order of their ids.  Inboxes are locked at the end of
- * the batch (cache_flush.c, add_inbox.c).  If a unit must see new events
- * earlier, the inboxes are locked then, and inboxes that are needed after that
- * are locked without waiting.  Because all nodes lock in this order, batches
- * cannot deadlock on these rows.  The units find the rows in the cache.
+ * users, which are only read, and inboxes.  One statement waits for and locks
+ * the conversations, in the order of their ids.  A second one locks the
+ * conversations of scheduled messages that are due, and skips those that
+ * another transaction has locked.  A third one waits for and locks the devices,
+ * in the order of their ids.  Inboxes are locked at the end of the batch
+ * (cache_flush.c, add_inbox.c).  If a unit must see new events earlier, the
+ * inboxes are locked then.  Inboxes that are needed after that are locked
+ * without waiting; if another transaction has locked one, this transaction is
+ * tried again.  Because all nodes lock in this order, batches cannot deadlock
+ * on these rows.  The units find the rows in the cache.
  *
  * A row that does not exist yet cannot be locked.  Its name is locked instead
  * (an advisory lock), before all rows.  That a row is missing shows only after
@@ -24,10 +27,10 @@
  * deferred, too, until a probe finds the row free or the set of contended rows
  * is emptied (lockset_probe()).
  *
- * A unit may need a conversation that its kind did not list.  It queries the
- * conversation without waiting for the lock.  If another transaction has locked
- * it, this transaction is tried again and locks the conversation together with
- * the others.
+ * A unit may need a conversation that its kind did not list.  The unit then
+ * reads and locks the conversation without waiting.  If another transaction has
+ * locked it, this transaction is tried again and locks the conversation
+ * together with the others.
  */
 #include <string.h>
 
@@ -256,8 +259,8 @@ lock_marks(struct lockset *set, struct err *err)
  * nodes have just committed.  Then locks the devices, reads the counters of
  * inboxes, checks which ids of new messages exist, and reserves internal ids
  * unless begin_with_names() has kept them.  With tx->search locks only the
- * devices and inboxes that are free, and defers the units that need another
- * one. */
+ * devices and inboxes that are free, and defers the units that need a device or
+ * an inbox that another transaction has locked. */
 static enum rc
 lock_rest(struct lockset *set, struct err *err)
 {
@@ -465,8 +468,9 @@ lockset_lock(struct tx *tx, struct unit **units, size_t n, struct err *err)
 	if (rc == RC_OK)
 		rc = lock_all(&set, err);
 	/* With tx->search the inboxes that the units have listed are locked by
-	 * now.  If a unit needs another inbox, cache_lock_inboxes() must not
-	 * wait for that lock, which could be a deadlock. */
+	 * now (those of deferred units are not).  If a unit needs a further
+	 * inbox, cache_lock_inboxes() must not wait for its lock: waiting out
+	 * of order could deadlock. */
 	env->cache->locks_inboxes = rc == RC_OK && tx->search;
 	env->cache->gathered = rc == RC_OK;
 	release(&set);

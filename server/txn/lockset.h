@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The lock set of a batch: the rows that its units will read and write.  On a
- * multi-writer database they are read and locked before the batch's first
- * write, except users, which are only read, and inboxes, which are usually
- * locked at the end (lockset.c).
+ * The lock set of a batch (one transaction for many units of work): the rows
+ * that the units will read and write.  On a multi-writer database they are read
+ * and locked before the batch's first write, except users, which are only read,
+ * and inboxes, which are usually locked at the end (lockset.c).
  *
  * Each kind of unit lists the rows of a unit in unit_kind.locks, with the
  * functions below.  Listing too many rows costs concurrency.  If a conversation
@@ -20,10 +20,10 @@
 #include "base/uuid.h"
 #include "engine/writer.h"
 
-/* The rows that are listed from now on, until the next call, belong to part
- * ${part} of the unit: the index of its flag in the array of unit_kind.parts.
- * Rows that are listed before the first call belong to part 0.  If a row of a
- * part is contended, only that part of the unit is deferred. */
+/* The rows that this unit lists from now on, until its next call, belong to its
+ * part ${part}: an index into the array of flags that unit_kind.parts returns.
+ * Rows that the unit lists before its first call belong to part 0.  If a row of
+ * a part is contended, only that part of the unit is deferred. */
 void lockset_part(struct lockset *set, size_t part);
 
 /* List a user, if there is one: lockset_user() by id, lockset_user_named() by
@@ -58,11 +58,12 @@ enum rc lockset_dead_letter(
 enum rc lockset_new_message(
     struct lockset *set, const struct uuid *id, struct err *err) MUST_USE;
 
-/* Lists the sends from ${sender_id} to ${to}, so that they stay in order: while
- * one of them is deferred because another transaction has locked a name that it
- * needs, later units that list the same two values are deferred, too.  ${to} is
- * "" for a send to any conversation; for a message of another server
- * ${sender_id} is 0 and ${to} is the direct key. */
+/* Lists the sends from ${sender_id} to ${to}, so that they stay in order.
+ * While such a send is deferred because another transaction has locked a name
+ * that the send needs (lockset_name()), later units that list the same
+ * ${sender_id} and ${to} are deferred, too.  ${to} is "" for a send to any
+ * conversation.  For a message from another server ${sender_id} is 0 and ${to}
+ * is the direct key of the conversation. */
 enum rc lockset_send_order(struct lockset *set, int64_t sender_id,
     const char *to, struct err *err) MUST_USE;
 
@@ -95,11 +96,12 @@ enum rc lockset_inbox_range(struct lockset *set, int64_t user_id,
  * messages count towards ${most}, too). */
 void lockset_due(struct lockset *set, int most);
 
-/* Lists a name that is locked before all rows, because the thing that it names
- * has no row yet or its row is not locked: the name of a user, "#" and the id
- * of a user, "#" and a word for a whole set, the direct key of a conversation,
- * or the name of a server (also for the users of that server and conversations
- * with them).  ${name} is copied. */
+/* Lists a name that is locked (an advisory lock) before all rows.  The lock
+ * stands for something that has no row yet, or whose row is not locked.  The
+ * name is one of these: the name of a user; "#" and the id of a user; "#" and a
+ * word for a whole set ("#admins"); the direct key of a conversation; the name
+ * of a server (also for the users of that server and conversations with them).
+ * ${name} is copied. */
 enum rc lockset_name(
     struct lockset *set, const char *name, struct err *err) MUST_USE;
 

@@ -104,19 +104,22 @@ enum rc lockset_find_about(struct lockset *set, struct err *err) MUST_USE;
 
 /* ---- lockset_skip.c ---- */
 
-/* Queries which conversations and inboxes the listed keys, messages and dead
- * letters mean, and adds these to set->needs; locks nothing.  Then defers the
- * units that need a row that is in set->contended. */
+/* Queries which conversations and inboxes the listed keys (struct
+ * store_conversation_key), messages and dead letters mean, and adds these to
+ * set->needs; locks nothing.  Then defers the units that need a row that is in
+ * set->contended. */
 enum rc lockset_find(struct lockset *set, struct err *err) MUST_USE;
 
-/* Locks those of the listed names that no other transaction has locked.  Defers
- * the units that listed one of the other names, and the units that must stay
- * behind those (lockset_send_order()). */
+/* Locks the listed names that no other transaction has locked.  If another
+ * transaction has locked a name, defers the unit that listed the name, and the
+ * units that must stay behind that unit (lockset_send_order()). */
 enum rc lockset_skip_names(struct lockset *set, struct err *err) MUST_USE;
 
-/* Queue the statements that lock the conversations, or the devices and inboxes,
- * of units that are not deferred; store_lock_answers() sends them.  They skip
- * rows that another transaction has locked. */
+/* lockset_skip_conversations() queues the statement that locks the
+ * conversations that the units need, lockset_skip_rest() those that lock the
+ * devices and the inboxes.  The rows of deferred units are left out.  The
+ * statements skip rows that another transaction has locked.  The caller sends
+ * them with store_lock_answers(). */
 enum rc lockset_skip_conversations(
     struct lockset *set, struct err *err) MUST_USE;
 enum rc lockset_skip_rest(struct lockset *set, struct err *err) MUST_USE;

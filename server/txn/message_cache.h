@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A cache of the messages that this server has added last: their public ids and
- * their texts as rendered for clients.  The delivery and the receipts of a
- * message follow soon, and need not read these from the store.  An abandoned
- * transaction empties the cache.
+ * A cache of the messages that this process added most recently: their public
+ * ids and their texts as rendered for clients.  The delivery and the receipts
+ * of a message follow soon, and need not read these from the store.  An
+ * abandoned transaction empties the cache.
  * Thread: writer.
  */
 #ifndef TXN_MESSAGE_CACHE_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Limits how many servers unknown to this one a user can write to: a token
- * bucket for each user, which is full at first, holds the allowance of one day
- * and fills at that rate per day.
+ * Limits the number of servers unknown to this server to which a user can write
+ * per day.  Each user has a token bucket, which is full at first, holds the
+ * allowance of one day and fills at that rate per day.
  *
  * The buckets are in memory.  A restart fills all of them, and each node has
  * its own.  Tokens that an abandoned transaction took are returned, at most 256
@@ -39,10 +39,10 @@ void new_domains_free(struct new_domains *q);
 bool new_domains_take(
     struct new_domains *q, int64_t user_id, int64_t now_ms, int *ret_wait_s);
 
-/* new_domains_begin() is called when a transaction begins: the tokens taken
- * before it can no longer be returned.  new_domains_abort() returns the tokens
- * taken since then (at most the first 256), because the transaction was
- * abandoned. */
+/* new_domains_begin() is called when a transaction begins: tokens taken before
+ * this call can no longer be returned.  new_domains_abort() is called when the
+ * transaction is abandoned: it returns the tokens taken since
+ * new_domains_begin() (at most the first 256). */
 void new_domains_begin(struct new_domains *q);
 void new_domains_abort(struct new_domains *q);
 

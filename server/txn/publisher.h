@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The publisher hands the wake-up and the effects of each commit to its
- * subscribers, the modules that react to commits: the relay, sessions, other
- * nodes, the cache of tokens, counters.  There are few of them; they are added
- * at the start and stay.
+ * The publisher hands the wake-up (new work for the relay) and the effects
+ * (changes for clients and other nodes) of each commit to its subscribers, the
+ * modules that react to commits: the relay, sessions, other nodes, the cache of
+ * tokens, counters.  There are few of them; they are added at the start and
+ * stay.
  *
- * Both are handed over in the order of the commits and at most once: they are
- * not repeated after a crash.  A subscriber that must not miss a change also
- * reads the store, for example when it starts.
+ * Wake-ups and effects are handed over in the order of the commits and at most
+ * once: they are not repeated after a crash.  A subscriber that must not miss a
+ * change also reads the store, for example when it starts.
  *
  * Subscribers are called in the order in which they were added.
  */
@@ -54,9 +55,10 @@ struct subscriber {
 	unsigned events;
 
 	/* As on_wake and on_effects, but the function takes ${wake} or
-	 * ${effects} and must free it.  For each of the two, at most one
-	 * subscriber sets it; the function is called after the functions above
-	 * of all subscribers. */
+	 * ${effects} and must free it.  At most one subscriber sets take_wake,
+	 * and at most one take_effects.  take_wake is called after on_wake of
+	 * all subscribers, take_effects after on_effects and on_change of all
+	 * subscribers. */
 	void (*take_wake)(void *arg, struct wake *wake);
 	void (*take_effects)(void *arg, struct effects *effects);
 };
@@ -68,8 +70,9 @@ struct publisher {
 	size_t n;
 };
 
-/* Adds a copy of ${subscriber}.  RC_LIMIT: there are SUBSCRIBERS_MAX already,
- * or another subscriber has set the same one of take_wake and take_effects. */
+/* Adds a copy of ${subscriber}.  RC_LIMIT: there are SUBSCRIBERS_MAX
+ * subscribers already, or ${subscriber} sets take_wake or take_effects and
+ * another subscriber sets the same member. */
 enum rc publisher_add(struct publisher *p, const struct subscriber *subscriber,
     struct err *err) MUST_USE;
 

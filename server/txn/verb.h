@@ -2,8 +2,9 @@
 /*
  * The state that verbs share: the environment behind a transaction (struct
  * txn_env), and functions by which a verb counts messages and adds to the
- * effects.  A verb is the work of a kind of unit (engine/writer.h).  In the
- * server only txn, chat and delivery include this.
+ * effects.  A verb is the function that does the work of one kind of unit, such
+ * as a send or an ack (engine/writer.h).  In the server only txn, chat and
+ * delivery include this.
  *
  * Thread: writer.
  */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A wake-up for the relay: the lanes to inboxes of this server and the other
- * destinations that have work now, whether an operator has changed a
- * destination, and which destination has sent a request.  The wake-up of a
- * transaction is, like the effects, collected while the transaction runs, but
- * it is handed over after the commit, perhaps before the commit is on disk.
+ * A wake-up for the relay: the lanes (queues of outbox rows) to inboxes of this
+ * server, and the destinations (other servers), that have work now; whether an
+ * operator has changed a destination; and which destination has sent a request
+ * to this server.  The wake-up of a transaction is, like the effects, collected
+ * while the transaction runs, but it is handed over after the commit, perhaps
+ * before the commit is on disk.
  */
 #ifndef TXN_WAKE_H
 #define TXN_WAKE_H

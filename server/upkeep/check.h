@@ -2,7 +2,9 @@
 /*
  * Runs the SQL statements that return the violations of the invariants of the
  * database, and compares its schema with the right one.  Also reads the links
- * of the digest chains, for callers that then verify the digests themselves.
+ * of the digest chains, for callers that then verify the digests themselves:
+ * each released message is a link, and its digest covers that of the message
+ * before it.
  * Thread: the owner of the connection.
  */
 #ifndef UPKEEP_CHECK_H
@@ -45,9 +47,9 @@ struct check_link {
 typedef enum rc (*check_link_fn)(
     void *arg, const struct check_link *link, struct err *err);
 
-/* Calls ${each} with every link of ${db}, conversation by conversation, and in
- * each conversation in the order of conversation_seq.  An error of ${each} ends
- * the walk and is returned. */
+/* Calls ${each} with every link (released message) of ${db}, conversation by
+ * conversation, and in each conversation in the order of conversation_seq.  An
+ * error of ${each} ends the walk and is returned. */
 enum rc check_links(
     struct db *db, check_link_fn each, void *arg, struct err *err) MUST_USE;
 

@@ -70,7 +70,8 @@ on_link(void *arg, const struct check_link *link, struct err *err)
 	}
 	/* Go on with the stored digest of this message, even if it is wrong, so
 	 * that after a changed message not all later ones are reported, too.
-	 * (The one after it is, if the stored digest itself was changed.) */
+	 * (If the stored digest itself was changed, the next message is
+	 * reported, too.) */
 	if (link->digest_len == DIGEST_LEN)
 		memcpy(w->digest, link->digest, DIGEST_LEN);
 	return (RC_OK);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Verifies goals 1 to 4 of ARCHITECTURE.md on a database: every accepted
- * message has its outbox row, unless that row may have been purged; everything
- * is in the inboxes once and in order; lanes and watermarks agree with the
- * rows; and the digest chains are intact.  Each of fsck_run() and fsck_schema()
- * reads in one snapshot and writes nothing, so they may run beside a server, on
- * a connection of their own.
+ * message has its outbox row, unless that row may have been purged; every event
+ * is in its inbox only once and in order; lanes (queues of outbox rows) and
+ * watermarks agree with the rows; and the digest chains are intact.  Each of
+ * fsck_run() and fsck_schema() reads in one snapshot and writes nothing, so
+ * they may run beside a server, on a connection of their own.
  */
 #ifndef UPKEEP_FSCK_H
 #define UPKEEP_FSCK_H

@@ -107,10 +107,11 @@ struct message {
 	const char *from, *to; /* both with their domains */
 };
 
-/* An event that was accepted here from there (a row of processed_messages),
- * with its inbox row here.  Without an inbox row (none was made, or it was
- * trimmed) the users are not known; then actor is the domain of the server
- * there, and person the domain of the server here. */
+/* An event that one side ("here") has recorded in its table processed_messages
+ * as accepted from the other side ("there"), with its inbox row here.  Without
+ * an inbox row (none was made, or it was trimmed) the users are not known; then
+ * actor is the domain of the server there, and person the domain of the server
+ * here. */
 struct event {
 	struct uuid id;
 	int64_t kind;                      /* 0: no inbox row */
@@ -264,15 +265,15 @@ is_sent(const struct db_row *row, bool *ret_acked)
 		    db_row_i64(row, COL_PAIR_MESSAGES_AWAITS_ANSWER) == 0));
 }
 
-/* Checks ${m}, a message that was sent from here and has arrived there as ${c}.
- * It must have a higher number there than the message of the same conversation
- * that was checked before it, and must count as acked here (${acked}) exactly
- * if the recipient's watermark there (c->acked) has reached it.  If it is acked
- * there and not here, a receipt that is still on its way from there excuses
- * this, but only if the message is after w->c->acked, the recipient's watermark
- * as known here: receipts only move that forward.  The caller leaves out
- * requeued messages: they arrived after later messages, so watermarks say
- * nothing about them. */
+/* Checks ${m}, a message that was sent from w->here and has arrived in w->there
+ * as ${c}.  There it must have a higher number than the message of the same
+ * conversation that was checked before it.  It must count as acked here
+ * (${acked}) exactly if the recipient's watermark there (c->acked) has reached
+ * it.  If it is acked there and not here, a receipt that is still on its way
+ * from there excuses this, but only if the message is after w->c->acked, the
+ * recipient's watermark as known here: receipts only move that watermark
+ * forward.  The caller leaves out requeued messages: they arrived after later
+ * messages, so watermarks say nothing about them. */
 static void
 judge_arrived(struct walk *w, const struct message *m,
     const struct counterpart *c, bool acked)
@@ -444,15 +445,15 @@ on_row_making(void *arg, const struct db_row *row, struct err *err)
 	return (RC_OK);
 }
 
-/* Checks an event that has no inbox row here: the event made none, or it was
- * trimmed.  If the outbox there has no row of the event either, that row may
- * have been purged.  Two cases prove that the event was never made, and are
- * reported.  First, no outbox row there has a higher event id: the event's row
- * would be the last one, which is never purged.  Second, the rows with the next
- * lower and the next higher event id have successive ids: event ids grow with
- * row ids, which have no gaps except those of purging.  The second case is not
- * tested if the database there is PostgreSQL, whose sequences may leave
- * gaps. */
+/* Checks an event that w->here accepted from w->there and that has no inbox row
+ * here: the event made none, or it was trimmed.  If the outbox there has no row
+ * of the event either, that row may have been purged.  Two cases prove that the
+ * event was never made, and are reported.  First, no outbox row there has a
+ * higher event id: the event's row would be the last one, which is never
+ * purged.  Second, the outbox rows there with the next lower and the next
+ * higher event id have successive row ids: event ids grow with row ids, which
+ * have no gaps except those of purging.  The second case is not tested if the
+ * database there is PostgreSQL, whose sequences may leave gaps. */
 static enum rc
 look_silent(struct walk *w, const struct event *e, struct err *err)
 {
@@ -469,9 +470,10 @@ look_silent(struct walk *w, const struct event *e, struct err *err)
 	return (rc);
 }
 
-/* Checks a receipt in an inbox here, against the watermarks there of the user
- * who has acked or read (the actor): they must have reached the message that
- * the receipt names.  Watermarks never go back, so this must hold even if the
+/* Checks a receipt in an inbox of w->here against the watermarks in w->there of
+ * the user who has acked or read (the actor).  The ack watermark, and for a
+ * read receipt also the read watermark, must have reached the message that the
+ * receipt names.  Watermarks never go back, so this must hold even if the
  * receipt's outbox row there is purged. */
 static enum rc
 look_receipt(struct walk *w, const struct event *e, struct err *err)

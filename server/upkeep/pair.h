@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Verifies that the databases of two servers that deliver to each other agree
- * about the direct conversations between their users.  A message that one
- * server calls sent is in the other database, as it was sent, once and in
- * order.  A message that its recipient has acked is acked for its sender,
- * unless the receipt is still on its way; and none is acked for its sender that
- * the recipient has not acked.  Every message and every other event that came
- * from the other server was made by it.
+ * about the direct conversations between their users:
+ * - A message that its sender's server records as sent is in the other database
+ *   with the same sender and body, once in the inbox of its recipient, and in
+ *   the order of sending.
+ * - The sender's server records a message as acked only if the recipient's
+ *   server does.  The recipient's server records a message as acked only if the
+ *   sender's server does, or if the receipt is still on its way to that server.
+ * - Each message and each other event that one server records as received from
+ *   the other server was made on that other server.
  *
- * It reads each database in one snapshot and writes nothing.  It reports only
- * differences that no later request repairs, provided that the servers exchange
- * nothing between the two snapshots.  Memory holds one page of rows, however
- * large the databases are: pages are read along an index, and the counterpart
- * of each row is found by a key.
+ * The check reads each database in one snapshot and writes nothing.  It reports
+ * only differences that no later request repairs, provided that the servers
+ * exchange nothing between the two snapshots.  Memory holds one page of rows,
+ * however large the databases are: pages are read along an index, and the
+ * counterpart of each row is found by a key.
  */
 #ifndef UPKEEP_PAIR_H
 #define UPKEEP_PAIR_H

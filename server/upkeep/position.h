@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The position of an SQLite database: its epoch, and the number (id) of the
- * newest outbox row that is certainly on disk.  Outbox rows are numbered in the
- * order of their commits, and no number is used twice.  The position is stored
- * in the file DATA/mark, so that the next start of a server detects that the
- * database was replaced by an older copy or by another one.
+ * The position of an SQLite database: its epoch (the name of its history, which
+ * changes when commits may have been lost), and the number (id) of the newest
+ * outbox row that is certainly on disk.  Outbox rows are numbered in the order
+ * of their commits, and no number is used twice.  The position is stored in the
+ * file DATA/mark, so that the next start of a server detects that the database
+ * was replaced by an older copy or by another database.
  */
 #ifndef UPKEEP_POSITION_H
 #define UPKEEP_POSITION_H
@@ -42,10 +43,10 @@ enum rc position_read(
 
 /* Writes ${mark} as a new file and renames it to `mark` in the folder
  * ${dir_fd}: at any moment there is the whole old file (or none, if none
- * existed) or the whole new one.  The new one is on disk when the function
- * returns RC_OK; after an error it may be either of the two.  RC_FULL: the disk
- * is full; else RC_IO, or as rc_of_opening() if the new file cannot be created.
- * Blocks: disk. */
+ * existed) or the whole new one.  The new file is on disk when the function
+ * returns RC_OK; after an error, `mark` may be the old file or the new one.
+ * RC_FULL: the disk is full; else RC_IO, or as rc_of_opening() if the new file
+ * cannot be created.  Blocks: disk. */
 enum rc position_write(
     int dir_fd, const struct position *mark, struct err *err) MUST_USE;
 

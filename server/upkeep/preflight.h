@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Preflight: reads from a database the schema number, the epoch, the last
- * outbox id and whether there are users, before anything is migrated or served,
- * so that the caller can refuse the database.  The database may be empty, or
- * have this program's schema or an older one.  Thread: the owner of ${db}.
+ * Preflight: reads from a database the schema number, the epoch (the name of
+ * the database's history), the highest outbox id and whether there are users,
+ * before anything is migrated or served, so that the caller can refuse the
+ * database.  The database may be empty, or have this program's schema or an
+ * older one; a newer schema is an error.  Thread: the owner of ${db}.
  */
 #ifndef UPKEEP_PREFLIGHT_H
 #define UPKEEP_PREFLIGHT_H

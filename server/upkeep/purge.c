@@ -21,10 +21,11 @@ purge_apply(struct tx *tx, struct unit *unit, struct err *err)
 	return (rc);
 }
 
-/* Locks the names of the servers that the unit purges (a list of
- * PURGE_DESTINATIONS; other lists lock nothing).  Reason: another unit may make
- * a row for such a server, or for one of its users, at the same time.  Every
- * unit that does so locks the server's name first (delivery/peers.c,
+/* Adds to ${set}, which is locked before the batch's first write, the names of
+ * the servers that ${unit} purges (a list of PURGE_DESTINATIONS; for other
+ * lists it adds nothing).  Reason: at the same time another node may make a row
+ * for such a server, or for one of its users.  Every unit of work that makes
+ * such a row locks the server's name first (delivery/peers.c,
  * delivery/receive.c, chat/send.c). */
 static enum rc
 purge_locks(struct unit *unit, struct lockset *set, struct err *err)

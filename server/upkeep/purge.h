@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Purging: the unit that deletes the rows that the purger has listed as old
- * enough (upkeep/purge_rows.h).  It waits in the queue of upkeep, whose units
- * take at most a tenth of a batch, so that the rest remains for clients and
- * deliveries.
+ * Purging: the unit of work with which the writer deletes the rows that the
+ * purger has listed as old enough (upkeep/purge_rows.h).  The unit waits in the
+ * writer's queue for upkeep.  Units of that queue are at most a tenth of a
+ * batch (a transaction of the writer); the rest is for clients and deliveries.
  *
- * When the outbox row of a message is purged, the message itself stays; its
- * state is then computed from the watermarks of the members of its conversation
- * (chat/entry.c).  The same unit raises the purge mark, which shows fsck up to
- * which message outbox rows may be missing.
+ * When the outbox row of a message is purged, the message itself stays.  Its
+ * delivery state is then computed from how far the members of its conversation
+ * have acked and read (chat/entry.c).  The same unit raises the purge mark,
+ * which shows fsck up to which message outbox rows may be missing.
  */
 #ifndef UPKEEP_PURGE_H
 #define UPKEEP_PURGE_H

@@ -75,11 +75,12 @@ is_state(const struct db_row *row, int col, const char *state)
 
 /* Returns whether an outbox row may be deleted.  These rows stay: all whose
  * last change is younger than the retention; rows that are pending or being
- * sent; rows to a server that still owes its final answer; bounces, which hold
- * the reason of the failure; rows that failed, expired or were canceled;
- * messages that were sent and whose recipient has not acked; and requeued rows,
- * since the requeue explains why they came out of order.  (The statement that
- * lists the rows leaves out the last row of the table, which stays, too.) */
+ * sent; rows that were sent to another server whose final answer has not come
+ * yet; bounces, which hold the reason of the failure; rows that failed, expired
+ * or were canceled; messages that were sent and whose recipient has not acked;
+ * and requeued rows, since the requeue explains why they came out of order.
+ * (The statement that lists the rows leaves out the last row of the table,
+ * which stays, too.) */
 static bool
 outbox_may_go(const struct purge_list *l, const struct db_row *row)
 {

@@ -45,13 +45,14 @@ enum purge_table {
 
 /*
  * A list of PURGE_DESTINATIONS holds other servers of which no user is known
- * here and no nonce is stored, and whose row in destinations was made, and
- * whose document (with its keys) was last read, if ever, longer ago than the
- * retention.  Their rows in peer_keys and peers are deleted with them.  Reason:
- * strangers can invent any number of server names, each with a document.  A
- * server stays if an operator has pinned one of its keys, or has blocked,
- * paused or rate-limited it, or if one of its users ever wrote to a user here
- * or was written to from here.
+ * here and no nonce is stored.  Two times are longer ago than the retention:
+ * when the server's row in destinations was made, and when the document in
+ * which the server publishes its keys was last read (if it ever was).  The
+ * server's rows in peer_keys and peers are deleted with its destination.
+ * Reason: strangers can invent any number of server names, each with a
+ * document.  A server stays if an operator has pinned one of its keys, or has
+ * blocked, paused or rate-limited it, or if one of its users ever wrote to a
+ * user here or was written to from here.
  *
  * Of a list of PURGE_NONCES only the length n counts: purge_rows_delete()
  * deletes not the listed nonces but at most n expired ones, from the one that
@@ -99,9 +100,10 @@ enum rc purge_rows_look(
 enum rc purge_rows_delete(struct db *db, const struct purge_list *list,
     int64_t *ret, struct err *err) MUST_USE;
 
-/* The purge mark, a mid: a message with this mid or a lower one may lack its
- * outbox row, because it was purged; 0: none may.  purge_rows_mark_set() raises
- * the mark to ${mid}, unless the mark is higher already. */
+/* The purge mark, a mid (the number of a row of messages): a message with this
+ * mid or a lower one may lack its outbox row, because that row was purged; 0:
+ * no message may.  purge_rows_mark_set() raises the mark to ${mid}, unless the
+ * mark is higher already. */
 enum rc purge_rows_mark_get(
     struct db *db, int64_t *ret, struct err *err) MUST_USE;
 enum rc purge_rows_mark_set(

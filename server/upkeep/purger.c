@@ -243,9 +243,10 @@ list_next(struct purger *p, int64_t now)
 	hand_over(p, now);
 }
 
-/* Sets p->table to the next table, in a round after the current one, whose walk
- * is due, and returns 0.  If none is due, leaves p->table as it is and returns
- * the (monotonic) time when the first one will be. */
+/* Sets p->table to the next table whose walk is due, and returns 0.  Tries the
+ * tables in a circle: first the one after p->table, last p->table itself.  If
+ * no walk is due, leaves p->table as it is and returns the (monotonic) time at
+ * which the first walk will be due. */
 static int64_t
 choose(struct purger *p, int64_t now)
 {

@@ -34,10 +34,11 @@ struct purger_options {
 
 	/* Submits a unit of work, as writer_submit(). */
 	enum rc (*submit)(void *arg, struct unit *unit);
-	/* Called each time the writer has finished the purger's unit: call
-	 * purger_turn() now, before the time that it returned.  May be NULL:
-	 * the purger notices the end of the unit in its next turn.  Thread: the
-	 * sync thread or the writer. */
+	/* Called each time the writer has finished the purger's unit, in the
+	 * sync thread or the writer.  It shall make the purger's own thread
+	 * call purger_turn() at once, before the time that the last
+	 * purger_turn() returned.  May be NULL: the purger notices the end of
+	 * the unit in its next turn. */
 	void (*wake)(void *arg);
 	void *arg;
 };

@@ -24,7 +24,7 @@
 #define POSITION_MS 1000
 /* If nothing was committed for IDLE_MS, and the write-ahead log has
  * IDLE_LOG_BYTES or more, the writer is asked to truncate the log.  While still
- * nothing is committed, this is repeated every IDLE_MS. */
+ * nothing is committed, the size is checked again every IDLE_MS. */
 #define IDLE_MS 10000
 #define IDLE_LOG_BYTES (256 * 1024)
 /* The pause between two rounds of the scrubber. */
@@ -88,8 +88,8 @@ write_position(struct upkeep *u, struct err *err)
 
 /* Writes DATA/mark if the newest durable outbox row has changed; not on a
  * multi-writer database.  A failure is counted, and logged if the turn before
- * did not fail; the next try follows after POSITION_MS.  It does no harm: the
- * old file stays, and its position is still on disk. */
+ * did not fail; the next try follows after POSITION_MS.  A failure does no
+ * harm: the row that the file names, whether old or new, is on disk. */
 static void
 position_turn(struct upkeep *u, int64_t now)
 {
@@ -153,10 +153,10 @@ hooks_turn(struct upkeep *u, int64_t now)
 	return (next);
 }
 
-/* Returns whether this process shall purge and scrub now (upkeep_options.ours),
- * not another node.  When this differs from the last call (before the first:
- * true), sets METRIC_PURGE_LAST: to the wall time in seconds if this process
- * begins to purge, to 0 if it stops. */
+/* Returns whether this process, not another node, shall purge and scrub now
+ * (upkeep_options.ours).  When the result differs from that of the previous
+ * call (for the first call, from true), sets METRIC_PURGE_LAST: to the wall
+ * time in seconds if this process now begins to purge, to 0 if it stops. */
 static bool
 is_ours(struct upkeep *u)
 {

@@ -2,8 +2,9 @@
 /*
  * A VFS for SQLite that coalesces the writes to the write-ahead log until xSync
  * and can defer the syncs of commits.  Only the connection that writes uses it,
- * and only with synchronous=FULL.  A connection belongs to one thread, and so
- * do all functions here but wal_buffer_vfs() and wal_buffer_sync().
+ * and only with synchronous=FULL.  A connection belongs to one thread, which
+ * alone may call the functions here, except wal_buffer_vfs() and
+ * wal_buffer_sync(), which any thread may call.
  */
 #ifndef WAL_BUFFER_WAL_BUFFER_H
 #define WAL_BUFFER_WAL_BUFFER_H

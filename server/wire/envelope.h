@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The JSON of the protocol between servers (docs/federation.md): requests with
- * envelopes, and their answers, both read and written.
+ * envelopes (each is one message or receipt), and the answers to requests.
+ * Requests and answers are both read and written here.
  *
  * The JSON of a client is read strictly: an unknown member is a mistake, and
  * the client gets an error.  The JSON of another server is read as the protocol
  * prescribes.  Unknown members of envelopes, payloads, control and answers are
  * ignored, so that a newer server can talk to an older one; an unknown member
  * of the request itself is refused.  A malformed envelope is refused alone, not
- * the other envelopes of its request, unless its message_id cannot be read.
+ * the other envelopes of its request; but if the message_id of an envelope
+ * cannot be read, the whole request is refused.
  *
  * Thread: any, for all functions.
  */
@@ -60,20 +62,20 @@ enum rc wire_request_end(struct wire_request *q) MUST_USE;
  * from ${doc}, and is not to be used after an error.
  *
  * RC_INVALID: the whole request is refused, and ${refusal} has a JSON pointer
- * to the place.  Either the request is not an object, has a member other than
- * `envelopes` and `control`, or one of these is of a wrong type or over its
- * limit (ENVELOPE_ITEMS envelopes), or a known member of `control` is; but acks
- * in `control` whose message_id cannot be read are skipped.  Or the message_id
- * of an envelope cannot be read, so that no ack could name the envelope.  Every
- * other fault of an envelope is noted in the member fault of that envelope:
- * ENVELOPE_MALFORMED, ENVELOPE_UNSUPPORTED or ENVELOPE_TOO_LARGE.
- * RC_NO_MEMORY: there is no memory.
+ * to the place.  There are four reasons: the request is not an object; it has a
+ * member other than `envelopes` and `control`; `envelopes`, `control` or a
+ * known member of `control` is of a wrong type or over its limit
+ * (ENVELOPE_ITEMS envelopes); or the message_id of an envelope cannot be read,
+ * so that no ack could name the envelope.  Every other fault of an envelope is
+ * noted in the member fault of that envelope: ENVELOPE_MALFORMED,
+ * ENVELOPE_UNSUPPORTED or ENVELOPE_TOO_LARGE.  An ack in `control` whose
+ * message_id cannot be read is skipped.  RC_NO_MEMORY: there is no memory.
  *
  * In an envelope without a fault, addresses are canonical and have a domain
  * (the caller checks of which server), the message is one that
  * model_draft_check() accepts, times that are given are between 1970 and 9999,
- * and the event id is a UUID of version 1 to 8 that no envelope before it in
- * the request has. */
+ * and the event id (the JSON member message_id) is a UUID of version 1 to 8
+ * that no earlier envelope of the request has. */
 enum rc wire_request_read(struct wire_doc *doc, struct envelope_request *ret,
     struct refusal *refusal) MUST_USE;
 

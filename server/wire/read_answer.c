@@ -46,9 +46,10 @@ status_read(const json_t *object)
 }
 
 /* Returns the member `sequence` of ${object}, the ack of an envelope that the
- * peer had accepted before: the sequence number with which the peer accepted
- * it, or, if the peer had accepted higher numbers before that, the number after
- * those.  Returns 0 if the member is absent or not a positive integer. */
+ * peer had accepted in an earlier request.  Its value is the sequence number
+ * with which the peer accepted the envelope; or, if the peer had accepted equal
+ * or higher numbers shortly before, the highest of them plus 1.  Returns 0 if
+ * the member is absent or not a positive integer. */
 static int64_t
 sequence_read(const json_t *object)
 {

@@ -3,7 +3,7 @@
  * JSON to the structs of model/ and back.  Requests and frames of clients are
  * read strictly: an unknown member is refused by name, with a JSON pointer to
  * the member at fault.  Events, messages, outbox entries, error frames, problem
- * documents and their pages are written.
+ * documents and the pages that explain problems are written.
  *
  * Reading uses jansson with JSON_REJECT_DUPLICATES.  The depth is at most
  * LIMIT_JSON_DEPTH, and the values are at most LIMIT_JSON_VALUES, unless the
@@ -199,10 +199,11 @@ const char *wire_frame_name(size_t i);
 /* Reads a frame of a client that wire_parse() has parsed into ${doc}.  In a
  * hello, an absent window is set to LIMIT_WINDOW, and the member `after` of
  * ${ret} is the text of a cursor that wire_cursor_parse() accepts, also if the
- * client gave a number; an absent one has p NULL.  Returns RC_OK, or RC_INVALID
- * or RC_NO_MEMORY with ${refusal}.  Even on failure, if the frame is an object
- * whose id is an integer, ${ret}->has_re is true and ${ret}->re is this id, so
- * that the error frame can name it; otherwise has_re is false. */
+ * client gave a number; if `after` is absent, its p is NULL.  Returns RC_OK, or
+ * RC_INVALID or RC_NO_MEMORY with ${refusal} set.  Even on failure, if the
+ * frame is an object whose id is an integer, ${ret}->has_re is true and
+ * ${ret}->re is this id, so that the error frame can name it; otherwise has_re
+ * is false. */
 enum rc wire_frame_read(
     struct wire_doc *doc, struct frame *ret, struct refusal *refusal) MUST_USE;
 
