@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The readers: threads, each with a read-only connection, that run jobs.  A job
- * is embedded in the request that it serves.  The owners of jobs take turns
- * (base/fairq.h): a user with many slow reads does not delay the reads of
- * others.
+ * is embedded in the request that it serves.  The owners of jobs (users,
+ * networks of clients whose user is not known, and this server; base/owner.h)
+ * take turns (base/fairq.h): a user with many slow reads hardly delays the
+ * reads of others.
  */
 #ifndef ENGINE_READER_H
 #define ENGINE_READER_H

@@ -229,10 +229,10 @@ void fsck_print_found(void *arg, const char *what, const char *place);
 int fsck_main(int argc, char **argv);
 
 /* Checks ${config}'s database as `twinboxd fsck` does (without --with-peer),
- * and prints the violations and the totals.  Returns the exit code.  EX_OK:
- * there are no violations; EX_DATAERR: there are violations, the file is
- * damaged, or data_look() returned RC_INVALID (another schema, say); after
- * other errors, as main_file_code(). */
+ * and prints the violations (at most FSCK_PLACES of each kind) and the totals.
+ * Returns the exit code.  EX_OK: there are no violations; EX_DATAERR: there are
+ * violations, the file is damaged, or data_look() returned RC_INVALID (another
+ * schema, say); after other errors, as main_file_code(). */
 int fsck_show(const struct config *config);
 
 /* ---- checking the way to another server (check_federation.c) ---- */

@@ -64,10 +64,11 @@ void hub_change(struct hub *h, const struct effect_change *c);
 void hub_acked(struct hub *h, const struct effect_acked *a);
 void hub_whisper(struct hub *h, int64_t user_id, const char *frame, size_t n);
 
-/* Counts a future member of ${user_id} as waiting, until hub_unexpect().  The
- * caller may read the store before the member joins, and hub_wants() misses no
- * effect meanwhile.  Each hub_expect() needs one hub_unexpect(): after
- * hub_join(), which counts the member itself, or when the member will not join.
+/* Counts a future member of ${user_id}, a long-poll, as waiting, until
+ * hub_unexpect().  The caller may read the store before the member joins, and
+ * hub_wants() misses no effect meanwhile.  Each hub_expect() needs one
+ * hub_unexpect(): after hub_join(), which counts the member itself, or when the
+ * member will not join.  A session needs neither: it joins before it reads.
  * Thread: any. */
 void hub_expect(struct hub *h, int64_t user_id);
 void hub_unexpect(struct hub *h, int64_t user_id);

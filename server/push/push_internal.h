@@ -124,9 +124,10 @@ void push_post(struct push *p, struct push_task *task);
 struct session *push_session(struct push *p, int64_t no);
 
 /* Checks the deadlines of sessions, arrivals and the drain against the clock in
- * the options, submits jobs again for which no reader was free, writes pending
- * close frames, and sets metrics.  The loop's timer calls this; tests that have
- * a clock of their own stop the timer and call it themselves. */
+ * the options, pings silent clients, submits the sessions' read jobs again that
+ * readers_submit() has refused (RC_BUSY), writes pending close frames, and sets
+ * metrics.  The loop's timer calls this; tests that have a clock of their own
+ * stop the timer and call it themselves. */
 void push_tick(struct push *p);
 
 /* ---- waiters.c: long-polls ---- */

@@ -256,7 +256,7 @@ void session_overflow(struct session *s);
  * the library's buffer of output has not been empty once in push_stuck.  Sends
  * the frame stalled when the window has been full for push_stalled, once until
  * the window has room again.  Also submits the jobs for a page and for outbox
- * entries again for which no reader was free. */
+ * entries again that readers_submit() has refused because its queue was full. */
 void session_tick(struct session *s, int64_t now_ms);
 
 /* ---- session_open.c: hello ---- */
@@ -273,8 +273,8 @@ void session_hello(struct session *s, const struct frame *f);
 /* Submits a job that reads the next page of the inbox and moves ${s} to
  * READING, if ${s} is BEHIND and its socket takes more, and if its window has
  * room or effects were dropped since the last page was requested.  Otherwise,
- * or if no reader is free, ${s} stays in its state, and a later ack, the socket
- * or the tick calls this again.  Closes ${s} when memory is short. */
+ * or if the readers' queue is full, ${s} stays in its state, and a later ack,
+ * the socket or the tick calls this again.  Closes ${s} when memory is short. */
 void session_resume(struct session *s);
 
 /* Called when the session's device has acked all events up to ${seq}, by this
@@ -414,9 +414,9 @@ void session_changed(struct session *s, const struct effect_change *change);
 
 /* Takes the oldest queued changes, at most CHANGES_READ, from the queue and
  * submits a job that reads their entries, which are then sent.  Does nothing
- * while an earlier such job is under way or output waits for the socket.  If no
- * reader is free, the changes stay queued, and the tick calls this again; if
- * memory is short, closes ${s}. */
+ * while an earlier such job is under way or output waits for the socket.  If
+ * the readers' queue is full, the changes stay queued, and the tick calls this
+ * again; if memory is short, closes ${s}. */
 void session_show_changes(struct session *s);
 
 /* ---- session_typing.c ---- */

@@ -24,7 +24,7 @@ struct opening_job {
 
 	uint8_t token_hash[STORE_HASH_LEN];
 	bool need_principal;
-	bool shared; /* other nodes serve the same database */
+	bool shared; /* other nodes may serve the same database */
 	uint64_t generation;
 	struct principal principal;
 	struct store_counter counter;
@@ -125,9 +125,10 @@ write_welcome(struct session *s, const struct opening_job *j, bool recovered)
  * names the present epoch of the database or no epoch.  With any other cursor
  * the client would miss events without noticing: closes the session and returns
  * false.  The code is 1013 (come again) if the cursor names the present epoch
- * and other nodes serve the same database; otherwise it is 4410, after an error
- * frame.  A cursor before the oldest event is not refused: the frame welcome
- * then says that the session has not recovered. */
+ * and other nodes may serve the same database (PostgreSQL, even with one node);
+ * otherwise it is 4410, after an error frame.  A cursor before the oldest event
+ * is not refused: the frame welcome then says that the session has not
+ * recovered. */
 static bool
 check_cursor(struct session *s, const struct opening_job *j)
 {

@@ -209,7 +209,7 @@ session_resume(struct session *s)
 	j->device_id = s->device_id;
 	j->after = s->inbox.cursor;
 	j->limit = room < PAGE_EVENTS ? room : PAGE_EVENTS;
-	/* When the readers are busy, the tick tries again. */
+	/* If the readers' queue is full, the tick tries again. */
 	if (session_read(s, &j->job, read_page) != RC_OK) {
 		page_free(j);
 		return;

@@ -50,10 +50,11 @@ enum rc store_destinations_after(struct db *db, int64_t after, int64_t limit,
     store_destination_fn each, void *arg, struct err *err) MUST_USE;
 
 /* Calls ${each} for at most ${limit} destinations with ids above ${after} that
- * have ready lanes (with rows to send), in ascending order of ids.  The cost is
- * one step in the index of ready lanes for each destination that is found; it
- * depends neither on the number of its lanes nor on the number of destinations
- * without ready lanes. */
+ * have ready lanes, in ascending order of ids.  A ready lane has rows to send
+ * and is not leased, but may be due only later.  The cost is one step in the
+ * index of ready lanes for each destination that is found; it depends neither
+ * on the number of its lanes nor on the number of destinations without ready
+ * lanes. */
 enum rc store_destinations_ready(struct db *db, int64_t after, int64_t limit,
     store_destination_fn each, void *arg, struct err *err) MUST_USE;
 

@@ -10,7 +10,8 @@
  * once: they are not repeated after a crash.  A subscriber that must not miss a
  * change also reads the store, for example when it starts.
  *
- * Subscribers are called in the order in which they were added.
+ * Subscribers are called in the order in which they were added, except that
+ * take_wake and take_effects are called last.
  */
 #ifndef TXN_PUBLISHER_H
 #define TXN_PUBLISHER_H
