@@ -256,7 +256,8 @@ void session_overflow(struct session *s);
  * the library's buffer of output has not been empty once in push_stuck.  Sends
  * the frame stalled when the window has been full for push_stalled, once until
  * the window has room again.  Also submits the jobs for a page and for outbox
- * entries again that readers_submit() has refused because its queue was full. */
+ * entries again that readers_submit() has refused because its queue was full.
+ */
 void session_tick(struct session *s, int64_t now_ms);
 
 /* ---- session_open.c: hello ---- */
@@ -274,7 +275,8 @@ void session_hello(struct session *s, const struct frame *f);
  * READING, if ${s} is BEHIND and its socket takes more, and if its window has
  * room or effects were dropped since the last page was requested.  Otherwise,
  * or if the readers' queue is full, ${s} stays in its state, and a later ack,
- * the socket or the tick calls this again.  Closes ${s} when memory is short. */
+ * the socket or the tick calls this again.  Closes ${s} when memory is short.
+ */
 void session_resume(struct session *s);
 
 /* Called when the session's device has acked all events up to ${seq}, by this
