@@ -303,28 +303,6 @@ renew(const char *path, struct position *ret, struct err *err)
 	return (rc);
 }
 
-/* Renames ${path}${tail} to ${path}.replaced${tail}, replacing an older file of
- * that name.  If ${path}${tail} does not exist, only removes the older file,
- * which belongs to an older database. */
-static enum rc
-rename_tail(const char *path, const char *tail, struct err *err)
-{
-	char from[URL_SIZE], to[URL_SIZE];
-
-	(void)snprintf(from, sizeof(from), "%.*s%s", URL_SIZE - 64, path, tail);
-	(void)snprintf(
-	    to, sizeof(to), "%.*s.replaced%s", URL_SIZE - 64, path, tail);
-	if (rename(from, to) == 0)
-		return (RC_OK);
-	if (errno != ENOENT)
-		return (err_set_sys(err, rc_of_opening(errno), errno,
-		    "cannot rename %s to %s", from, to));
-	if (unlink(to) != 0 && errno != ENOENT)
-		return (err_set_sys(
-		    err, rc_of_opening(errno), errno, "cannot remove %s", to));
-	return (RC_OK);
-}
-
 /* Refuses a restore if there is a write-ahead log without its database.  SQLite
  * would apply that log to the restored database, and the log may hold the
  * newest messages of the database that somebody has moved or removed.  An empty
@@ -342,47 +320,6 @@ check_no_stray_log(const char *path, struct err *err)
 	    "%s is there without its database, whose newest messages it may "
 	    "hold: move it to where that database is, then restore again",
 	    log));
-}
-
-/*
- * Gives the present database ${path} a second name (a hard link),
- * ${path}.replaced; an older file of that name is removed.  Does nothing if
- * ${path} does not exist.  The first name stays until the caller renames the
- * new database to it: if there were no database for a moment, a server that
- * starts then would make a new one.
- *
- * First, a checkpoint moves the write-ahead log into the file.  If the
- * checkpoint fails (the file is damaged, say), this is not an error: the log is
- * renamed to ${path}.replaced-wal, because at its old place it would damage the
- * new database.
- */
-static enum rc
-keep_replaced(const struct data *data, const char *path, struct err *err)
-{
-	struct db_options options = data_db_options(data);
-	struct err ignored = ERR_INIT;
-	char to[URL_SIZE];
-	struct db *db;
-	enum rc rc;
-
-	if (access(path, F_OK) != 0)
-		return (RC_OK);
-	options.mode = DB_WRITER;
-	if (db_open(&options, &db, &ignored) == RC_OK) {
-		(void)!db_checkpoint(db, true, NULL, &ignored);
-		db_close(db);
-	}
-	(void)snprintf(to, sizeof(to), "%.*s.replaced", URL_SIZE - 64, path);
-	if (unlink(to) != 0 && errno != ENOENT)
-		return (err_set_sys(
-		    err, rc_of_opening(errno), errno, "cannot remove %s", to));
-	rc = rename_tail(path, "-wal", err);
-	if (rc == RC_OK)
-		rc = rename_tail(path, "-shm", err);
-	if (rc == RC_OK && link(path, to) != 0)
-		rc = err_set_sys(err, rc_of_opening(errno), errno,
-		    "cannot keep %s as %s", path, to);
-	return (rc == RC_OK ? files_sync_folder_of(path, err) : rc);
 }
 
 /* Removes an unfinished database. */
@@ -436,9 +373,12 @@ restore_into(const struct data *data, const struct source *from, bool replace,
 	    (rc = renew(part, &mark, err)) == RC_OK &&
 	    (rc = prove(part, from->name, report, err)) == RC_OK &&
 	    (rc = files_sync(part, O_RDONLY, err)) == RC_OK &&
-	    (rc = keep_replaced(data, path, err)) == RC_OK &&
-	    (rc = position_remove(data->dir_fd, err)) == RC_OK)
+	    (rc = replaced_keep(data, err)) == RC_OK &&
+	    (rc = position_remove(data->dir_fd, err)) == RC_OK &&
+	    (rc = replaced_take_log(data, err)) == RC_OK)
 		rc = files_rename_synced(part, path, err);
+	if (rc != RC_OK)
+		(void)!replaced_undo(data, &ignored);
 	/* Readers leave an empty log. */
 	remove_all(part);
 	interrupt_keeps(part);

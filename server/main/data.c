@@ -332,6 +332,8 @@ data_open(const struct config *config, struct data *ret, struct err *err)
 	    (rc = check_files(&data, err)) == RC_OK &&
 	    (rc = become_owner(&data, err)) == RC_OK)
 		rc = take_locks(&data, err);
+	if (rc == RC_OK)
+		rc = replaced_undo(&data, err);
 	if (rc != RC_OK && rc != RC_BUSY)
 		data_close(&data);
 	*ret = data;

@@ -164,6 +164,25 @@ enum rc files_rename_new_synced(
 enum rc files_make_part_of(
     const char *path, char *ret, size_t size, struct err *err) MUST_USE;
 
+/* ---- the old database of a restore (replaced.c) ---- */
+
+/* The steps of a restore that replaces the SQLite database PATH of ${data},
+ * whose locks the caller has.  replaced_keep() moves the write-ahead log into
+ * the file, if it can, and keeps the file as PATH.replaced; an older kept
+ * database is removed.  The name PATH stays until the caller renames the new
+ * database to it: if there were no database for a moment, a server that starts
+ * then would make a new one.  replaced_take_log() renames what is left of the
+ * log to PATH.replaced-wal; the caller renames the new database next.  Both
+ * functions do nothing if PATH does not exist.  Errors: RC_IO for a failed
+ * sync, else as rc_of_opening(). */
+enum rc replaced_keep(const struct data *data, struct err *err) MUST_USE;
+enum rc replaced_take_log(const struct data *data, struct err *err) MUST_USE;
+
+/* Gives the old database its log back if a restore has ended, by a crash or an
+ * error, between replaced_take_log() and the renaming.  Otherwise, and on
+ * PostgreSQL, does nothing.  Errors: as replaced_take_log(). */
+enum rc replaced_undo(const struct data *data, struct err *err) MUST_USE;
+
 /* ---- signals that end a command (interrupt.c) ---- */
 
 /* From now on each of SIGINT, SIGTERM and SIGHUP does what the functions below

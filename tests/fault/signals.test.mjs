@@ -12,7 +12,7 @@ import path from 'node:path';
 import { describe, it } from 'node:test';
 
 import { Terminal } from '../e2e/cli-terminal.mjs';
-import { startServer, run, tempDir, users, within } from '../e2e/harness.mjs';
+import { eventually, startServer, run, tempDir, users, within } from '../e2e/harness.mjs';
 import { program as faultsProgram, skip } from './remote.mjs';
 
 /**
@@ -63,6 +63,39 @@ describe('a signal', { skip }, () => {
 			assert.deepEqual(fs.readdirSync(server.data).sort(), before);
 		});
 	}
+
+	it('SIGKILL between two renames of restore --replace leaves the old database its log', async (t) => {
+		const server = await startServer({ program: faultsProgram });
+		const database = path.join(server.data, 'twinbox.db');
+		const file = path.join(tempDir(), 'copy.db');
+		const [ann, bob] = await users(server, 'ann', 'bob');
+		// A snapshot of another program keeps later commits in the log.
+		const reader = run('sqlite3', [database], { stdio: ['pipe', 'pipe', 'pipe'] });
+		t.after(() => reader.kill('SIGKILL'));
+		t.after(() => server.running && server.kill());
+
+		assert.equal((await run(faultsProgram, ['backup', file, '--data', server.data]).exited).code, 0);
+		reader.stdin.write('BEGIN; SELECT count(*) FROM users;\n.shell echo open\n');
+		await eventually(() => reader.out.includes('open'), 'the snapshot is open');
+		const { id } = await ann.send(bob.name, 'hello');
+		await server.kill();
+		await interrupted('SIGKILL', 'restore.log-taken',
+			['restore', file, '--replace', '--data', server.data]);
+		assert.deepEqual([`${database}-wal`, `${database}.replaced-wal`].map((name) => fs.existsSync(name)),
+			[false, true]);
+		reader.kill('SIGKILL');
+		await reader.exited;
+
+		await server.start();
+		await bob.received(id);
+		await server.stop();
+		const made = run(faultsProgram, ['restore', file, '--replace', '--data', server.data]);
+		assert.equal((await made.exited).code, 0, made.err);
+		assert.deepEqual(fs.readdirSync(server.data).filter((name) => /replaced/.test(name)),
+			['twinbox.db.replaced']);
+		await server.start();
+		assert.deepEqual((await bob.inbox()).events, []);
+	});
 
 	it('one that is ignored by the parent stays ignored', async () => {
 		const child = run('sh', ['-c', 'trap "" HUP; "$0" user add ann --password-stdin --data "$1"',
