@@ -310,6 +310,17 @@ perform(const struct user_command *command, const struct user_flags *flags,
 	return (code);
 }
 
+/* Returns whether all given flags belong to ${command}. */
+static bool
+flags_fit(const struct user_command *command, const struct user_flags *flags)
+{
+	const bool adds = command->id == OPERATION_USER_ADD;
+
+	return (!flags->json && (adds || !flags->admin) &&
+		(adds || flags->display_name == NULL) &&
+		(command->takes_password || !flags->from_stdin));
+}
+
 int
 users_main(int argc, char **argv)
 {
@@ -327,11 +338,11 @@ users_main(int argc, char **argv)
 	if ((code = main_settings(argc, argv, &config)) >= 0)
 		return (code);
 	log_set_level(LVL_WARN);
-	if (config.noperands == 1 && strcmp(config.operands[0], "list") == 0)
+	if (config.noperands == 1 && strcmp(config.operands[0], "list") == 0 &&
+	    !flags.admin && !flags.from_stdin && flags.display_name == NULL)
 		return (users_list(&config, flags.json));
 	command = find_command(&config);
-	if (command == NULL || flags.json ||
-	    (flags.display_name != NULL && command->id != OPERATION_USER_ADD))
+	if (command == NULL || !flags_fit(command, &flags))
 		return (main_usage("user "));
 	return (perform(command, &flags, &config));
 }

@@ -108,7 +108,9 @@ describe('user', () => {
 		const data = path.join(tempDir(), 'd');
 
 		for (const args of [[], ['add'], ['add', 'ann', 'bob'], ['shave', 'ann'], ['ann', 'add'], ['list', 'ann'],
-			['disable', 'ann', '--json'], ['disable', 'ann', '--display-name', 'Ann']])
+			['disable', 'ann', '--json'], ['disable', 'ann', '--display-name', 'Ann'],
+			['passwd', 'ann', '--admin'], ['promote', 'ann', '--password-stdin'],
+			['list', '--admin'], ['list', '--password-stdin'], ['list', '--display-name', 'Ann']])
 			assert.deepEqual(await user(data, args), [64, '', USER_USAGE], args.join(' '));
 		assert.ok(!fs.existsSync(data));
 	});
@@ -182,11 +184,11 @@ describe('user', () => {
 		assert.deepEqual(await user(data, ['add', 'ann', '--admin', '--password-stdin']),
 			[0, 'user ann added as administrator\n', '']);
 		assert.deepEqual(await user(data, ['add', 'bob', '--password-stdin']), [0, 'user bob added\n', '']);
-		assert.deepEqual(await user(data, ['passwd', 'bob', '--admin', '--password-stdin']),
+		assert.deepEqual(await user(data, ['passwd', 'bob', '--password-stdin']),
 			[0, 'user bob has a new password\n', '']);
 		assert.deepEqual(await user(data, ['disable', 'bob']), [0, 'user bob disabled\n', '']);
 		for (const what of ['passwd', 'disable', 'enable', 'promote', 'demote']) {
-			assert.deepEqual(await user(data, [what, 'cid', '--password-stdin']),
+			assert.deepEqual(await user(data, [what, 'cid', ...what === 'passwd' ? ['--password-stdin'] : []]),
 				[68, '', 'twinboxd: there is no user "cid"\n']);
 		}
 	});
