@@ -38,8 +38,10 @@ struct rig_options {
 	 * adds them.  Without it the relay delivers everything, that is
 	 * rig_deliver(). */
 	bool at_once;
-	const struct timing *timing; /* of the writer; not copied; NULL: real */
-	bool unsafe_start;           /* control: without the start sequence */
+	/* Of the writer; not copied.  NULL: the real times, but a batch waits
+	 * for locks for a long time. */
+	const struct timing *timing;
+	bool unsafe_start; /* control: without the start sequence */
 	/* Commits as the product makes them: early.  A thread syncs, publishes
 	 * and answers, at each rig_turn(). */
 	bool held;

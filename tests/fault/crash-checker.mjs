@@ -29,7 +29,7 @@ export class History {
 		this.reasons = new Map();
 		this.ends = new Map();
 		this.clock = 0;
-		this.counts = { unknown: 0, replayed: 0 };
+		this.counts = { accepted: 0, unknown: 0, replayed: 0 };
 	}
 
 	/**
@@ -54,6 +54,7 @@ export class History {
 		if (replayed)
 			this.counts.replayed++;
 		if (call.end === null) {
+			this.counts.accepted++;
 			call.end = this.clock++;
 			call.entry = entry;
 		}
@@ -368,11 +369,11 @@ export function check(history, views)
 	const findings = new Findings();
 	const places = new Map();
 	const counts = {
+		...history.counts,
 		sent: history.calls.length,
 		accepted: history.calls.filter((call) => call.end !== null).length,
 		clients: new Set(history.calls.filter((call) => call.end !== null)
 			.map((call) => call.client)).size,
-		...history.counts,
 		inboxes: views.size, events: 0, ws_events: 0, shown: 0,
 		acks: history.acks.size,
 	};

@@ -13,7 +13,7 @@ import assert from 'node:assert/strict';
 import { after, it } from 'node:test';
 
 import { assertSound } from '../e2e/fsck.mjs';
-import { killAll, seedOf, sleep, startServer, users } from '../e2e/harness.mjs';
+import { eventually, killAll, seedOf, sleep, startServer, users } from '../e2e/harness.mjs';
 import { History, judge, told } from './crash-checker.mjs';
 import { Target, crowd, random } from './crash-load.mjs';
 
@@ -60,7 +60,11 @@ async function story(t, rounds, seed)
 	target.up();
 	const clients = crowd(target, history, all);
 	for (let round = 0; round < rounds && !clients.broken; round++) {
-		await sleep(30 + rnd() * 500);
+		// A random moment during the next 100 messages, however long they take.
+		const wanted = history.counts.accepted + rnd() * 100;
+		await eventually(() => clients.broken || history.counts.accepted >= wanted,
+			'messages are accepted');
+		await sleep(rnd() * 30);
 		target.down();
 		await server.kill();
 		kills.running++;
