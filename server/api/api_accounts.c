@@ -262,10 +262,11 @@ drop_attempt(void *arg)
 }
 
 /* Makes the throttle count an attempt as failed before the password is
- * verified, so that parallel attempts cannot exceed its limits.  If the
- * password is then never verified, drop_attempt() takes the attempt back.
- * Returns false, with no attempt counted, if the request has been answered:
- * with 429 if a limit is exceeded, with PROBLEM_BUSY if there is no memory. */
+ * verified, so that parallel attempts cannot exceed its limits.  Also registers
+ * drop_attempt() to be called when the request is freed: it takes the attempt
+ * back if the password was never verified.  Returns false, with no attempt
+ * counted, if the request has been answered: with 429 if a limit is exceeded,
+ * with PROBLEM_BUSY if there is no memory. */
 static bool
 begin_attempt(struct account_call *a)
 {

@@ -3,9 +3,11 @@
  * Sending a message.  One transaction adds the message row, its outbox row and,
  * unless the message is scheduled, the sender's own inbox row.  If the
  * transaction can deliver the message at once, it also adds the recipient's
- * inbox row; otherwise the relay delivers the message later.  A message that
- * its sender sends again with the same id and content adds nothing and is
- * answered as accepted; any other use of an id that a message has is refused.
+ * inbox row; otherwise the relay delivers the message later.  A message to
+ * oneself that is not scheduled needs no delivery: the sender's own inbox row
+ * is its only one.  A message that its sender sends again with the same id and
+ * content adds nothing and is answered as accepted; any other use of an id that
+ * a message has is refused.
  */
 #ifndef CHAT_SEND_H
 #define CHAT_SEND_H

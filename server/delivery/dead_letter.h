@@ -18,8 +18,9 @@
  * failed.  For a message, also adds a dead letter and a bounce to the sender.
  * ${row} must be in a lane.  Its state must be pending or, unless ${reason} is
  * REASON_EXPIRED, sending.  RC_CONFLICT: the row has another state in the
- * database, and the transaction must be abandoned.  ${error} is the last error
- * text of the destination, or NULL. */
+ * database, and the transaction must be abandoned.  ${error} is the error text
+ * for the row and the dead letter; if it is NULL, the row keeps its last error,
+ * and the dead letter has none. */
 enum rc dead_letter_make(struct tx *tx, const struct store_row *row,
     enum outbox_reason reason, const char *error, struct err *err) MUST_USE;
 

@@ -46,7 +46,8 @@ static const struct block v4_blocks[] = {
 /* Global unicast (2000::/3).  Every IPv6 address outside of it is refused,
  * among them loopback, unique local, link-local, multicast and 64:ff9b::/96,
  * unless an operator has allowed it.  ::ffff:a.b.c.d is checked as IPv4
- * instead.  Addresses inside of it are checked against v6_blocks. */
+ * instead.  An address inside of it is refused only if it is in one of the
+ * v6_blocks and no operator has allowed it. */
 static const struct block v6_global = {{0x20}, 3, "not a public address"};
 
 /* Blocks that are not public and that a message to the operator names. */

@@ -214,7 +214,7 @@ ask(struct directory *d, struct entry *e, enum directory_want what)
 /* The database row of ${e} was changed.  Starts to read it.  If a look-up of
  * ${e} is already under way, sets e->again, and the row is read when that
  * look-up has ended.  If no look-up can be started, also sets e->again, and the
- * row is read when ${e} is used next. */
+ * next refresh() of ${e} tries again to read the row. */
 static void
 reread(struct directory *d, struct entry *e)
 {

@@ -77,16 +77,18 @@ void data_new_epoch(struct rnd *rnd, char ret[EPOCH_LEN + 1]);
 
 /* data_open() opens ${config}'s data directory, creates it and its missing
  * parents (0700) if they do not exist, and takes its lock and that of the
- * SQLite file (data.c).  If the program runs as root, it first changes its user
- * and group, for good, to those of the directory's owner.  RC_BUSY: another
- * twinboxd holds the lock of the directory; ${ret} is then open without locks,
- * and must be closed with data_close(), as after RC_OK.  After other errors
- * there is nothing to close.  RC_CONFLICT: a twinboxd with another data
- * directory holds the lock of the SQLite file.  RC_SETTING: the path does not
- * or cannot name a directory, or the SQLite file, its -wal or its -shm is not a
- * regular file.  RC_DENIED: a right is missing, or the group or others may
- * write to the directory, to these files or to their folder.  ${ret} borrows
- * the path of ${config}. */
+ * SQLite file (data.c).  A program that runs as root changes its user and
+ * group, for good, to those of the directory's owner after the directory is
+ * opened and before the locks are taken.  After the locks are taken,
+ * data_open() calls replaced_undo(), which gives the database its log back if a
+ * restore was interrupted.  RC_BUSY: another twinboxd holds the lock of the
+ * directory; ${ret} is then open without locks, and must be closed with
+ * data_close(), as after RC_OK.  After other errors there is nothing to close.
+ * RC_CONFLICT: a twinboxd with another data directory holds the lock of the
+ * SQLite file.  RC_SETTING: the path does not or cannot name a directory, or
+ * the SQLite file, its -wal or its -shm is not a regular file.  RC_DENIED: a
+ * right is missing, or the group or others may write to the directory, to these
+ * files or to their folder.  ${ret} borrows the path of ${config}. */
 enum rc data_open(
     const struct config *config, struct data *ret, struct err *err) MUST_USE;
 /* Releases the locks; the caller has closed the database. */

@@ -37,9 +37,9 @@ enum event_kind {
 const char *event_kind_name(int kind);
 const char *event_kind_type(int kind);
 
-/* The message part of an event or an outbox entry.  Strings are borrowed; their
- * owner is the code that fills the view.  NULL is written as JSON null, except
- * for metadata ({}) and content_type ("text/plain"). */
+/* The message part of an event or an outbox entry.  Strings are borrowed: a
+ * callback that gets the view may use them until it returns.  NULL is written
+ * as JSON null, except for metadata ({}) and content_type ("text/plain"). */
 struct message_view {
 	struct uuid id;
 	const char *body;

@@ -144,8 +144,8 @@ struct destination_view {
 };
 
 /* An outbox entry, ready to be shown: one message and its destinations.  A time
- * is 0 if there is none.  Strings and ${destinations} are borrowed; their owner
- * is the code that fills the view. */
+ * is 0 if there is none.  Strings and ${destinations} are borrowed: a callback
+ * that gets the view may use them until it returns. */
 struct entry_view {
 	const char *event_type;
 	struct uuid conversation;

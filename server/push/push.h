@@ -119,7 +119,8 @@ struct subscriber push_subscriber(struct push *p);
  * them at once if they revoke no token and concern no user who is connected or
  * waits.  If more than effects_limit bytes would wait for the push thread,
  * drops all of ${effects} but the revoked tokens, and all sessions and
- * long-polls read the store instead.  Thread: any.  Never blocks. */
+ * long-polls read the store instead; effects that wait already stay.  Thread:
+ * any.  Never blocks. */
 void push_effects(struct push *p, struct effects *effects);
 
 /* The address of the client of a connection, and the scheme and host of the URL

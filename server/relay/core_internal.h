@@ -403,8 +403,9 @@ void core_parcel_send(struct core *c, struct parcel_job *p,
  * itself failed (parcel.park_ms), sets the time before which no parcel may
  * leave for the destination; otherwise counts the result in the breaker, for
  * which a parcel that was answered only in part is a failure.  Also notes how
- * many requests the destination accepts at once, if the answer says so.  The
- * destination is not reviewed before core_parcel_done(). */
+ * many requests the destination accepts at once, if the answer says so.  Does
+ * not review the destination: core_parcel_done() does, which the caller calls
+ * at the end. */
 void core_parcel_heard(struct core *c, struct parcel_job *p);
 
 /* Makes ${p} idle, ends the renewal of its leases, frees its text, and reviews
