@@ -12,17 +12,24 @@ import { read } from './names.mjs';
 
 const TWINBOX = path.resolve(process.env.TWINBOX ?? path.join(path.dirname(TWINBOXD), 'twinbox'));
 
+const helps = new Map();
+
 /**
  * Returns the help of ${program} for ${words}, or undefined if there is no such
- * command.
+ * command.  Runs the program once for the same arguments.
  */
 function help(program, ...words)
 {
-	const done = spawnSync(program, [...words, '--help'], { encoding: 'utf8' });
+	const key = [program, ...words].join(' ');
 
-	if (done.error)
-		throw done.error;
-	return done.status === 0 ? done.stdout : undefined;
+	if (!helps.has(key)) {
+		const done = spawnSync(program, [...words, '--help'], { encoding: 'utf8' });
+
+		if (done.error)
+			throw done.error;
+		helps.set(key, done.status === 0 ? done.stdout : undefined);
+	}
+	return helps.get(key);
 }
 
 /** Returns the pieces of code in a Markdown page. */
