@@ -76,9 +76,10 @@ void lock_fini(struct lock *l);
 void lock_take(struct lock *l);
 void lock_drop(struct lock *l);
 
-/* As lock_take(), but waits at most until ${until} of CLOCK_MONOTONIC, and
- * checks the order of the locks only after ${l} is taken.  Returns false if
- * ${l} was not free in time and is therefore not taken. */
+/* As lock_take(), but waits at most until ${until} of CLOCK_MONOTONIC.  Builds
+ * with fault points assert the order of the locks only after ${l} is taken, not
+ * before the wait.  Returns false if ${l} was not free in time and is therefore
+ * not taken. */
 bool lock_take_until(struct lock *l, const struct timespec *until);
 
 /* Makes a condition variable that waits on the monotonic clock. */

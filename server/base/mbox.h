@@ -57,10 +57,10 @@ void mbox_close(struct mbox *box);
 /* Returns the number of objects in the box. */
 size_t mbox_count(struct mbox *box);
 
-/* Returns the descriptor to poll, -1 if the box has none; the box keeps it and
- * closes it.  A put and mbox_close() make the descriptor readable.
- * mbox_take_all(), and mbox_take_wait() when it takes the last object, make it
- * unreadable, even if the box is closed. */
+/* Returns the descriptor to poll, -1 if the box has none.  The box owns the
+ * descriptor, and mbox_free() closes it.  A put and mbox_close() make the
+ * descriptor readable.  mbox_take_all(), and mbox_take_wait() when it takes the
+ * last object, make it unreadable, even if the box is closed. */
 int mbox_fd(const struct mbox *box);
 
 #endif

@@ -2,8 +2,9 @@
 /*
  * An immutable byte string that threads share, such as a message rendered for
  * clients.  It has a reference count because the request that sends a message,
- * the writer's cache, and the events for the recipient and for the sender's own
- * devices use it at the same time, and none of them is always the last.
+ * the writer thread's cache of messages, and the events for the recipient and
+ * for the sender's own devices use it at the same time, and none of these is
+ * always the last.
  */
 #ifndef BASE_TEXT_H
 #define BASE_TEXT_H

@@ -369,9 +369,10 @@ kept_one(void *arg, int64_t device_id, const uint8_t hash[STORE_HASH_LEN])
 
 /* Gives or takes away the rights of an administrator.  The user's devices keep
  * their tokens, but each node drops the tokens from its cache, which also has
- * the old rights: this node before the request is answered, the others when a
- * note about the commit arrives, or at their next recheck, which empties the
- * cache (cluster/recheck.c). */
+ * the old rights: this node before the request is answered, each other node
+ * when a note about the commit arrives, or else at its next recheck, which
+ * every node makes every few seconds and which empties the whole cache
+ * (cluster/recheck.c). */
 static enum rc
 set_admin(struct tx *tx, struct account_unit *u, bool admin, struct err *err)
 {
@@ -470,11 +471,11 @@ account_apply(struct tx *tx, struct unit *unit, struct err *err)
 	return (rc);
 }
 
-/* Lists the names to lock: the name of a new user, or "#" and the id of an
- * existing one (no user name contains a "#").  An action that can remove an
- * administrator also locks "#admins".  If two nodes each remove one of the last
- * two administrators, they do so one after the other, and the later node
- * refuses. */
+/* Lists the names of the advisory locks that the transaction takes: the name of
+ * a new user, or "#" and the id of an existing one (no user name contains a
+ * "#").  An action that can remove an administrator also locks "#admins".  If
+ * two nodes each remove one of the last two administrators, they do so one
+ * after the other, and the later node refuses. */
 static enum rc
 account_locks(struct unit *unit, struct lockset *set, struct err *err)
 {

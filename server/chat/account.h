@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Accounts and devices: the unit of work that changes them.  The writer hashes
- * no passwords.  A password is hashed before the unit is submitted, by the pool
- * of argon2 threads or by the command that an operator runs.  The actions for
- * which account_unit.operator is set (those of operators and administrators)
- * are written to the audit log in the same transaction, unless they are
- * refused.
+ * Accounts and devices: the unit of work that changes them.  The writer thread,
+ * which runs the unit, hashes no passwords.  A password is hashed before the
+ * unit is submitted, by the pool of argon2 threads or by the command that an
+ * operator runs.  The actions for which account_unit.operator is set (those of
+ * operators and administrators) are written to the audit log in the same
+ * transaction, unless they are refused.
  */
 #ifndef CHAT_ACCOUNT_H
 #define CHAT_ACCOUNT_H
@@ -59,13 +59,13 @@ struct account_unit {
 	struct unit unit; /* first */
 	enum account_op op;
 
-	/* ${user} and ${device} are input.  The verb sets in them the ids of
-	 * the user or device that it adds, the device_id of a device that it
-	 * renames, and the members that the comments of enum account_op name
-	 * as set.  The caller sets user.name if ${operator} is set (the audit
-	 * log has the name), and for the actions that disable, enable, promote
-	 * or demote a user or set a one-time password, whose refusals contain
-	 * the name. */
+	/* ${user} and ${device} are input.  When the unit runs, it sets in
+	 * them the ids of a user or device that it adds, the device_id of a
+	 * device that it renames, and the members that the comments of enum
+	 * account_op name as set.  The caller sets user.name if ${operator} is
+	 * set (the audit log has the name), and for the actions that disable,
+	 * enable, promote or demote a user or set a one-time password, whose
+	 * refusals contain the name. */
 	struct store_user user;
 	struct store_device device;
 	uint8_t token_hash[STORE_HASH_LEN];

@@ -2,10 +2,11 @@
 /*
  * Acks: a *device* has received its user's inbox up to a seq.  Acks are
  * cumulative for each device.  When the first of a user's devices acks a
- * message, the outbox row of the message moves from sent to acked.  For each
- * conversation, one "delivered" receipt goes to the sender of the last newly
- * acked message, and covers all messages up to that message.  No receipt is
- * sent if a read has already shown that this last message was received.
+ * message, the outbox row of the message moves from sent to acked (a message
+ * from another server has no outbox row here).  For each conversation, one
+ * "delivered" receipt goes to the sender of the last newly acked message, and
+ * covers all messages up to that message.  No receipt is sent if a read has
+ * already shown that this last message was received.
  */
 #ifndef CHAT_ACK_H
 #define CHAT_ACK_H

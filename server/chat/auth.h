@@ -4,10 +4,11 @@
  * needs no read of the store.  A token that is revoked, or whose user gains or
  * loses the rights of an administrator, is removed after the commit of that
  * change and before the answer to the request that made it; on other nodes,
- * when a note about the commit arrives, or at the next recheck, which empties
- * the cache (cluster/recheck.c).  A thread that read the owner from the store
- * before the change must not add the token to the cache after the removal;
- * auth_put() detects this by the generation, a counter of removals.
+ * when a note about the commit arrives, or else at the node's next recheck,
+ * which every node makes every few seconds and which empties its whole cache
+ * (cluster/recheck.c).  A thread that read the owner from the store before the
+ * change must not add the token to the cache after the removal; auth_put()
+ * detects this by the generation, a counter of removals.
  * Thread: any.
  */
 #ifndef CHAT_AUTH_H
@@ -57,12 +58,14 @@ void auth_put(struct auth *auth, const uint8_t hash[STORE_HASH_LEN],
 void auth_forget(struct auth *auth, const uint8_t hash[STORE_HASH_LEN]);
 void auth_forget_all(struct auth *auth);
 
-/* Returns a subscriber (txn/publisher.h) that removes a token from ${auth} when
- * its revocation, or a change of its user's rights, is on disk. */
+/* Returns a subscriber for publisher_add() (txn/publisher.h).  It is called
+ * when a transaction of this node is on disk, and removes from ${auth} the
+ * tokens that the transaction revoked, or whose user gained or lost the rights
+ * of an administrator. */
 struct subscriber auth_subscriber(struct auth *auth);
 
-/* Reads the owner of a token from the store.  RC_NOT_FOUND: the token is not
- * valid.
+/* Reads the owner of a token from the store.  RC_NOT_FOUND: the token is
+ * unknown or revoked, or its user is disabled.
  * Thread: owner of ${db}. */
 enum rc auth_load(struct db *db, const uint8_t hash[STORE_HASH_LEN],
     struct principal *ret, struct err *err) MUST_USE;

@@ -3,8 +3,9 @@
  * The batch verb `cancel`.  A canceled outbox row leaves a gap in its lane, the
  * queue of a conversation's messages to one recipient; the delivery skips the
  * gap.  The row of a scheduled message has no place in the lane before the
- * message is due, so it leaves no gap.  If the sender's own copy of the message
- * is in the sender's inbox, a delete event for the copy is added to that inbox.
+ * message is due, so it leaves no gap.  Unless the message is still scheduled,
+ * the sender's inbox has got the sender's own copy, and a delete event for the
+ * copy is added to that inbox.
  */
 #include <string.h>
 
@@ -70,7 +71,8 @@ found_destination(void *arg, const struct store_destination *d, struct err *err)
 
 /* Adds a delete event to the sender's inbox.  The event informs the sender's
  * devices that the sender's own copy of the canceled message is void.  The
- * caller has checked that this inbox has the copy. */
+ * caller has checked that the message has a conversation_seq: a message gets
+ * that number and its own copy in the same transaction. */
 static enum rc
 add_own_delete(struct tx *tx, struct cancel_unit *u, const struct finding *f,
     struct err *err)

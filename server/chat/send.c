@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The batch verb `send`.  A unit of work is one message.  Queries for its id
- * and its recipient decide whether it is accepted; nothing is written for the
- * unit before that.  The rows of all units are gathered in one buffer for each
- * table and written together after the last unit, or earlier if a buffer is
- * full or a later unit must see the rows of an earlier one (write_rows()).  On
- * a multi-writer database the inbox rows are written in the last step of the
+ * The batch verb `send`.  A unit of work is one message.  First come the checks
+ * that may refuse it: its id, send_unit.refuse_new (quota or full disk), the
+ * number of scheduled messages, the recipient, and the number of messages that
+ * wait for delivery.  Nothing is written for the unit before all of these have
+ * passed.  The rows of all units are gathered in one buffer for each table and
+ * written together after the last unit, or earlier if a buffer is full or a
+ * later unit must see the rows of an earlier one (write_rows()).  On a
+ * multi-writer database the inbox rows are written in the last step of the
  * transaction instead.
  */
 #include <assert.h>
@@ -520,11 +522,11 @@ send_locks(struct unit *unit, struct lockset *set, struct err *err)
 		    : lockset_direct(set, u->sender_id, u->to, err));
 }
 
-/* Lists the name to lock if the message will add a conversation.  The first
- * message between two users of this server adds their direct conversation: its
- * key is locked.  If the recipient is on another server, the rows of the
- * recipient and of that server may be new, too: only the domain of the server
- * is locked, which covers the conversation as well. */
+/* Lists the name whose advisory lock the transaction takes, if the message will
+ * add a conversation.  The first message between two users of this server adds
+ * their direct conversation: its key is locked.  If the recipient is on another
+ * server, the rows of the recipient and of that server may be new, too: only
+ * the domain of the server is locked, which covers the conversation as well. */
 static enum rc
 send_locks_names(
     struct unit *unit, struct tx *tx, struct lockset *set, struct err *err)

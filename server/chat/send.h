@@ -5,9 +5,9 @@
  * transaction can deliver the message at once, it also adds the recipient's
  * inbox row; otherwise the relay delivers the message later.  A message to
  * oneself that is not scheduled needs no delivery: the sender's own inbox row
- * is its only one.  A message that its sender sends again with the same id and
- * content adds nothing and is answered as accepted; any other use of an id that
- * a message has is refused.
+ * is its only one.  A message that its sender sends again with the same id,
+ * recipient, content and options adds nothing and is answered as accepted; any
+ * other use of an id that a message has is refused.
  */
 #ifndef CHAT_SEND_H
 #define CHAT_SEND_H
@@ -30,10 +30,10 @@ struct send_unit {
 	char to[LIMIT_ADDRESS_LEN + 1];
 	uint8_t fingerprint[STORE_FINGERPRINT_LEN];
 	struct text *message; /* rendered for push; borrowed */
-	/* Borrowed.  If not NULL, a new message is refused with this refusal
-	 * (the quota is used up, or the disk is nearly full).  A message that
-	 * was accepted before is answered as accepted even so, because its
-	 * sender may not know that it was accepted. */
+	/* Borrowed until finish.  If not NULL, a new message is refused with
+	 * this refusal (the quota is used up, or the disk is nearly full).  A
+	 * message that was accepted before is answered as accepted even so,
+	 * because its sender may not know that it was accepted. */
 	const struct refusal *refuse_new;
 
 	/* Output, valid when unit.rc is RC_OK. */
@@ -52,9 +52,10 @@ struct send_unit {
 	int64_t expires_at;
 	int max_retries; /* of the server's retry profile */
 
-	/* Set and used by the verb `send` only: an earlier unit of the same
-	 * batch (one transaction) has the same message id, so the verb looks
-	 * the id up in the store, even if the cache takes the id for free. */
+	/* Set and used by the verb `send` only.  True: an earlier message of
+	 * the same batch (one transaction) has the same id, so the verb looks
+	 * the id up in the store, even if no message has the id according to
+	 * the cache. */
 	bool repeated;
 
 	/* The caller's, for its finish function. */
@@ -78,11 +79,12 @@ struct addressing {
 
 /* Fills the input of ${u}, except message and refuse_new, for a message from
  * ${sender_id}: keeps the pointer ${draft} (the caller has given the draft an
- * id), writes the recipient's address to ${u}->to ("" if ${draft} names a
- * conversation), and computes the fingerprint.  Removes the content type from
- * ${draft} if it is the default one, so that a message has the same fingerprint
- * with and without it.  Returns false, with a refusal in ${u}->refusal, if the
- * address is not valid or ${where} does not accept its domain. */
+ * id), writes the recipient to ${u}->to (NAME on this server, NAME@DOMAIN on
+ * another, "" if ${draft} names a conversation), and computes the fingerprint.
+ * Removes the content type from ${draft} if it is the default one, so that a
+ * message has the same fingerprint with and without it.  Returns false, with a
+ * refusal in ${u}->refusal, if the address is not valid or ${where} does not
+ * accept its domain. */
 bool send_unit_ask(struct send_unit *u, int64_t sender_id,
     struct message_draft *draft, const struct addressing *where);
 
@@ -90,7 +92,7 @@ bool send_unit_ask(struct send_unit *u, int64_t sender_id,
  * was accepted before), as the store has it after the commit of ${u}.
  * send_unit_view() fills ${ret} without a read of the store.  The pointers in
  * ${ret} lead into ${u}, its draft and ${ret} itself, so ${ret} must not be
- * copied. */
+ * copied, and is valid only as long as ${u} and the draft. */
 struct send_view {
 	struct entry_view entry;
 	struct destination_view destination;
@@ -99,10 +101,10 @@ struct send_view {
 };
 void send_unit_view(const struct send_unit *u, struct send_view *ret);
 
-/* Sets ${ret} to a hash of the recipient ${to} ("" if ${draft} names a
- * conversation) and of the content and options of ${draft}, without its id and
- * key.  A message that has the id of an accepted message and another
- * fingerprint is refused. */
+/* Sets ${ret} to a hash of the recipient (${to}, or the conversation that
+ * ${draft} names; then ${to} is "") and of the content and options of ${draft},
+ * without its id and key.  A message that has the id of an accepted message and
+ * another fingerprint is refused. */
 void send_fingerprint(const struct message_draft *draft, const char *to,
     uint8_t ret[STORE_FINGERPRINT_LEN]);
 

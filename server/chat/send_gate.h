@@ -55,9 +55,10 @@ const struct addressing *send_gate_addressing(const struct send_gate *gate);
 struct uuid send_gate_id(struct send_gate *gate);
 
 /* Returns true if ${user_id} may send ${amount} now, and then adds ${amount} to
- * the user's usage of today if there is a quota.  Otherwise returns false, adds
- * nothing and sets ${refusal}: the disk is nearly full, or ${amount} would
- * exceed the quota. */
+ * the user's usage of today if there is a quota; the caller must subtract the
+ * messages that are not accepted as new ones, with send_gate_return().
+ * Otherwise returns false, adds nothing and sets ${refusal}: the disk is nearly
+ * full, or ${amount} would exceed the quota. */
 bool send_gate_take(struct send_gate *gate, int64_t user_id,
     const struct usage_amount *amount, struct refusal *refusal);
 

@@ -11,10 +11,10 @@
 
 /* Finds the sender, the recipient and the conversation of ${u}, all owned by
  * the cache.  If the message must be refused, sets u->refusal and *ret_c to
- * NULL, and returns RC_OK, so the caller must check *ret_c.  A missing user of
- * another server, the destination of that server and a missing direct
- * conversation are added only after all checks have passed.
- * Thread: writer. */
+ * NULL, and returns RC_OK, so the caller must check *ret_c.  Adds the rows that
+ * are missing (the direct conversation and, for a recipient on another server,
+ * the user and the destination) only after all checks of this function have
+ * passed.  Thread: writer. */
 enum rc send_resolve(struct tx *tx, struct send_unit *u,
     struct cached_user **ret_from, struct cached_user **ret_to,
     struct cached_conversation **ret_c, struct err *err) MUST_USE;

@@ -7,13 +7,14 @@
  * 2. send_request_admit() counts it in its sender's quota.  If the quota is
  *    used up, or the disk nearly full, it makes the unit refuse a new message.
  * 3. The caller sets unit.unit.finish and submits the unit to the writer.
- * 4. When the unit is finished, or was not accepted by the writer, the caller
- *    calls send_request_done().
+ * 4. When the unit is finished, or was not accepted by the writer or not
+ *    submitted, the caller calls send_request_done().
  * 5. After that, send_request_entry() appends the entry of a message that was
  *    just accepted to a buffer.  The entry of a message that was accepted
  *    before (send_request_replayed()) is read with entry_get().
  *
- * Thread: the one that owns the request.
+ * Thread: any, one at a time: the submitter's, then the one that calls
+ * unit.unit.finish, then one to which finish hands the request.
  */
 #ifndef CHAT_SEND_REQUEST_H
 #define CHAT_SEND_REQUEST_H
@@ -51,11 +52,12 @@ enum rc send_request_prepare(struct send_request *r, struct send_gate *gate,
 void send_request_admit(
     struct send_request *list, size_t n, struct refusal *no_room);
 
-/* Must be called once, when the unit is finished or was not accepted by the
- * writer; in the second case the caller sets unit.unit.rc or unit.refusal
- * first.  Releases the rendered part.  If send_request_admit() has added the
- * message to the sender's usage, subtracts it again, unless the unit has
- * accepted it as a new message. */
+/* Must be called once after send_request_admit(), when the unit is finished,
+ * was not accepted by the writer, or will not be submitted; in the last two
+ * cases the caller sets unit.unit.rc or unit.refusal first.  Releases the
+ * rendered part.  If send_request_admit() has added the message to the sender's
+ * usage, subtracts it again, unless the unit has accepted it as a new
+ * message. */
 void send_request_done(struct send_request *r);
 
 /* Returns true if the message was accepted before, so that its entry must be

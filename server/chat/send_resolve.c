@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Finds the sender, the recipient and the conversation of a message, checks
- * whether the sender may send to this recipient now, and adds missing rows of a
- * recipient on another server and of a direct conversation.
+ * whether the sender may send to this recipient now, and adds the rows that are
+ * missing: of a recipient on another server, of that server, and of a direct
+ * conversation.
  */
 #include <string.h>
 
@@ -12,10 +13,10 @@
 /* Back-pressure: returns false, with a refusal in ${u}->refusal, if too many
  * messages wait for delivery: of this sender (pending_most), in total
  * (pending_most_total), or for ${destination} (80 % of pending_most_total); 0
- * means no limit.  A message to oneself never waits, so it always has room.
- * For a scheduled message only the limit of its sender is checked, because it
- * counts as waiting only when it is released; check_scheduled() in send.c
- * limits the number of scheduled messages. */
+ * means no limit.  A message to oneself is never refused here: it waits only if
+ * it is scheduled.  For a scheduled message to another user only the limit of
+ * its sender is checked, because it counts as waiting only when it is released;
+ * check_scheduled() in send.c limits the number of scheduled messages. */
 static bool
 has_room(
     struct txn_env *env, struct send_unit *u, bool to_self, int64_t destination)

@@ -41,8 +41,9 @@ struct usage_amount {
 	int64_t messages, bytes;
 };
 
-/* Returns a usage without users, NULL if there is no memory.  ${options} is
- * copied; the objects that it points to must outlive the usage. */
+/* Returns a usage without users, which the caller frees with usage_free(); NULL
+ * if there is no memory.  ${options} is copied; the objects that it points to
+ * must outlive the usage. */
 struct usage *usage_new(const struct usage_options *options);
 
 /* Frees ${u}.  No reader job may be running.  NULL is allowed. */

@@ -13,8 +13,9 @@
 
 /* A walk over a range of an inbox, and its result: the list (first,
  * next_walked) of the conversations in which other users sent messages of the
- * range.  The members walk_* of a conversation describe the last one of these
- * messages in it.  The result is valid until the next walk begins. */
+ * range; first is NULL if there are none.  The members walk_* of a conversation
+ * describe, of these messages, the one with the highest conversation_seq.  The
+ * result is valid until the next walk begins. */
 struct watermark_walk {
 	struct tx *tx;
 	bool settle; /* move the outbox rows of these messages to acked */
@@ -39,11 +40,12 @@ int64_t watermark_reach(struct txn_env *env, int64_t after, int64_t upto);
 
 /* Advances the ack watermark of the device to ${upto}, never lowers it, and
  * sets *ret_acked to the watermark after that.  The caller has checked that
- * ${upto} is not beyond the head of the inbox.  The messages up to ${upto} that
- * no device of the user had acked before are newly acked: the outbox row of
- * each gets the state acked.  In each conversation in which the watermark of
- * this user advances, the sender of the last newly acked message gets one
- * "delivered" receipt. */
+ * ${upto} is not beyond the head of the inbox.  The messages of other users up
+ * to ${upto} that no device of the user had acked before are newly acked: the
+ * outbox row of each moves from sent to acked (a message from another server
+ * has no row here).  In each conversation in which the watermark of this user
+ * advances, one "delivered" receipt goes to the sender of the last newly acked
+ * message of that conversation. */
 enum rc watermark_ack(struct tx *tx, struct cached_user *user,
     int64_t device_id, int64_t upto, int64_t *ret_acked,
     struct err *err) MUST_USE;

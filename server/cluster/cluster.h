@@ -24,13 +24,13 @@
  * read them regularly.
  *
  * Each heartbeat checks whether the database is still on the lineage (server,
- * database and timeline) that this node serves (cluster/lineage.h).  The node's
- * connections begin transactions only on the lineage that was checked last.  So
- * a node reads and writes nothing on another lineage before it knows whether
- * the epoch is still the same (a new epoch means that the database may lack
- * commits that clients have seen).  If another node changes the epoch on a
- * lineage that this node has checked already, this node goes on until the note
- * of that node arrives, or until its own next heartbeat.
+ * database and timeline) that this node serves (cluster/lineage.h).  The
+ * connections of the node's other threads begin transactions only on the
+ * lineage that was checked last.  So a node serves nothing from another lineage
+ * before it knows whether the epoch is still the same (a new epoch means that
+ * the database may lack commits that clients have seen).  If another node
+ * changes the epoch on a lineage that this node has checked already, this node
+ * goes on until the note of that node arrives, or until its own next heartbeat.
  */
 #ifndef CLUSTER_CLUSTER_H
 #define CLUSTER_CLUSTER_H

@@ -135,10 +135,11 @@ enum rc peers_check(struct cluster *c, int *ret_n, struct err *err) MUST_USE;
 
 /* Empties the cache of tokens.  Then reads the ends of inboxes, the acks and
  * the revoked tokens of the users and devices that push has listed in ${c}->ask
- * (those connected), and hands them to push as effects.  If memory for the
- * lists or the effects was short, sets ${c}->missed, so that the recheck is
- * repeated, and returns RC_OK.  If a query fails, returns its error, and push
- * gets nothing.  Frees the lists of ${c}->ask in any case. */
+ * (those connected), and hands them to push as effects.  If push had no memory
+ * for the lists, or there is none for a struct effects, reads nothing, sets
+ * ${c}->missed, so that the recheck is repeated, and returns RC_OK.  If a query
+ * fails, or an effect cannot be added, returns that error, and push gets
+ * nothing.  Frees the lists of ${c}->ask in any case. */
 enum rc recheck_read(struct cluster *c, struct err *err) MUST_USE;
 
 /* ---- cluster.c ---- */

@@ -18,10 +18,10 @@
 #define ROW "line"
 #define EPOCH "epoch"
 #define TEXT_SIZE (DB_LINEAGE_SIZE + 16)
-/* The number of heartbeats in a row whose commits must wait for a standby
- * before this node may set the mode to "sync".  One is not enough: a changed
- * setting of synchronous standbys takes a moment to reach all backends of
- * PostgreSQL, so other commits may not have waited yet. */
+/* The number of heartbeats in a row, including the one whose transaction sets
+ * the mode to "sync", whose commits must wait for a standby.  One is not
+ * enough: a changed setting of synchronous standbys takes a moment to reach all
+ * backends of PostgreSQL, so other commits may not have waited yet. */
 #define WAITED 2
 
 /* The mode says whether the commits that nodes published on the lineage of the

@@ -5,15 +5,16 @@
  * output of check-config.  Flags override the environment, which overrides the
  * file.
  *
- * Ownership: main removes the subcommand and its own flags (such as --admin of
- * `user add`) from the arguments and passes the rest to config_parse(), which
- * fills a struct config of the caller.  Only main changes settings after that:
- * in a copy of the struct, with which it opens another database, or before it
- * starts the server again in the same process.  main copies what each module
- * needs into the options of that module; no other module includes this header.
- * All texts are inside struct config; only the operands point into argv.  So
- * the struct is large, about 52 KiB: the stack of the main thread has room for
- * a few, the stack of another thread may be too small.
+ * Ownership: main (the module server/main/) removes the subcommand and its own
+ * flags (such as --admin of `user add`) from the arguments and passes the rest
+ * to config_parse(), which fills a struct config of the caller.  Only main
+ * changes settings after that: in a copy of the struct, with which it opens
+ * another database, or before it starts the server again in the same process.
+ * main copies what each module needs into the options of that module; no other
+ * module includes this header.  All texts are inside struct config; only the
+ * operands point into argv.  So the struct is large, about 52 KiB: the stack of
+ * the main thread has room for a few, the stack of another thread may be too
+ * small.
  */
 #ifndef CONFIG_CONFIG_H
 #define CONFIG_CONFIG_H
@@ -356,10 +357,11 @@ void config_write_help(struct buf *out);
 void config_write_sample(struct buf *out);
 
 /* Appends every setting with its value and the source of the value, for
- * check-config.  The result can be used as a file of settings, unless one of
- * its lines is longer than CONFIG_LINE_LEN: config_parse() refuses such a file.
- * A value that a file cannot have, such as one with " ;", is written as a
- * comment, so config_parse() does not set that setting from the file. */
+ * check-config.  The result can be used as a file of settings, unless the line
+ * of a setting is longer than CONFIG_LINE_LEN: config_parse() refuses such a
+ * file (a comment may have any length).  A value that a file cannot have, such
+ * as one with " ;", is written as a comment, so config_parse() does not set
+ * that setting from the file. */
 void config_write(const struct config *config, struct buf *out);
 
 #endif

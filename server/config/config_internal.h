@@ -97,8 +97,9 @@ bool config_piece_take(const char **list, char *ret, size_t size);
 
 /* Parses ${text} as a value of ${type} and stores it in ${ret}, a member of
  * struct config: a struct domain_url for CONFIG_URL, domain_list for
- * CONFIG_DOMAINS, config_peers for CONFIG_PEERS.  If ${text} is not valid,
- * returns false with the reason in ${ret_why}; ${ret} is then undefined. */
+ * CONFIG_DOMAINS, config_peers for CONFIG_PEERS.  "" is valid: no URL, or an
+ * empty list.  If ${text} is not valid, returns false with the reason in
+ * ${ret_why}; ${ret} is then undefined. */
 bool config_names_read(enum config_type type, const char *text, void *ret,
     char ret_why[CONFIG_WHY_SIZE]);
 

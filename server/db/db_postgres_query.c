@@ -64,7 +64,7 @@ line(const char *s)
 
 /* Returns whether ${what} is the name of a statement of the schema whose
  * locking clause has NOWAIT, so that the statement does not wait for locks.
- * Compares pointers, not strings: a copy of a name counts as unknown. */
+ * Compares pointers, not strings: returns false for a copy of a name. */
 static bool
 never_waits(const struct db_postgres *p, const char *what)
 {
@@ -93,10 +93,10 @@ fail_result(struct db_postgres *p, const PGresult *result, const char *what,
 		text = PQerrorMessage(p->conn);
 	rc = rc_of(state);
 	/* The transaction may succeed if it is repeated at once (retryable)
-	 * after a deadlock (class 40); after RC_EXISTS, because it may then
-	 * find the row that another transaction has just inserted; and after
-	 * 55P03 of a NOWAIT, because the row may then not be locked.  Any other
-	 * 55P03 means that a wait for a lock has timed out. */
+	 * after a deadlock or a serialization failure (class 40); after
+	 * RC_EXISTS, because it may then find the row that another transaction
+	 * has just inserted; and after 55P03 of a NOWAIT, because the row may
+	 * then not be locked.  Any other 55P03 is a lock time-out. */
 	p->db.lock_timed_out =
 	    strcmp(state, "55P03") == 0 && !never_waits(p, what);
 	p->retryable = strncmp(state, "40", 2) == 0 || rc == RC_EXISTS ||

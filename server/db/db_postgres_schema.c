@@ -120,9 +120,10 @@ find_holder(struct db_postgres *p, char ret[WHAT_SIZE], struct err *err)
 }
 
 /* Begins a transaction that holds the migration lock.  While another session
- * holds the lock, tries again every DB_WAITS_MS, and calls ${p}->waits before
- * each pause.  RC_BUSY: the lock was not free within DB_POSTGRES_MIGRATE_MS (10
- * minutes).  After any error no transaction is open. */
+ * holds the lock, tries again every DB_WAITS_MS, and calls ${p}->waits (unless
+ * it is NULL) before each pause.  RC_BUSY: the lock was not free within
+ * DB_POSTGRES_MIGRATE_MS (10 minutes).  After any error no transaction is
+ * open. */
 static enum rc
 begin_locked(struct db_postgres *p, struct err *err)
 {

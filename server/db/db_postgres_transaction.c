@@ -2,10 +2,10 @@
 /*
  * PostgreSQL's transactions.
  *
- * Promises: a commit returns RC_UNCERTAIN (the answer to COMMIT was lost) or
- * RC_UNCONFIRMED (no standby has confirmed the commit, or the server warned
- * during it) if it may or may not be durable; after all other errors nothing is
- * committed.
+ * Promises: a commit returns RC_UNCERTAIN (the answer to COMMIT was lost or did
+ * not come in time) or RC_UNCONFIRMED (no standby has confirmed the commit in
+ * time, or the server warned during it) if it may or may not be durable; after
+ * all other errors nothing is committed.
  *
  * Relies on: a synchronous_commit other than off; db_postgres_open.c sets it to
  * on in a session in which it is off.

@@ -38,8 +38,9 @@ static const struct {
 };
 #define NTYPES (sizeof(types) / sizeof(types[0]))
 
-/* Returns the index in types[] of ${type} or of its elements, if ${type} is an
- * array; NTYPES: the type is not known. */
+/* Returns the index in types[] of ${type} or, if ${type} is an array, of the
+ * type of its elements; NTYPES: the type is not known.  *ret_array: whether
+ * ${type} is such an array. */
 static size_t
 find(Oid type, bool *ret_array)
 {

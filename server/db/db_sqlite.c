@@ -4,8 +4,8 @@
  *
  * Promises: one writer connection does every commit and every checkpoint
  * (SQLite before 3.51.3 loses commits otherwise); readers open the file
- * read-only and never checkpoint; each connection prepares each statement once,
- * at its first use.
+ * read-only and never checkpoint; each connection prepares each statement of
+ * the schema once, at its first use.
  *
  * Relies on: each connection is used by one thread (only db_sync() may be
  * called in another thread); a lock file, which main/ holds, keeps a second
@@ -446,9 +446,9 @@ sqlite_commit(struct db *db, struct err *err)
 	if ((rc = db_sqlite_grow_index(s, err)) != RC_OK)
 		return (rc);
 	rc = step_plain(s, DB_SQLITE_COMMIT, err);
-	/* A COMMIT that fails with SQLITE_IOERR is reported as RC_IO, never as
-	 * a full disk: the system error may be an older one, and frames may
-	 * already be in the log. */
+	/* An SQLITE_IOERR of COMMIT that looks like a full disk is reported as
+	 * RC_IO all the same: the system error may be an older one, and frames
+	 * may already be in the log. */
 	ext = sqlite3_extended_errcode(s->handle);
 	if (rc == RC_FULL && (ext & 0xff) == SQLITE_IOERR)
 		return (err_set(err, RC_IO, "COMMIT: %s (SQLite %d)",

@@ -60,12 +60,12 @@ db_sqlite_sync(struct db *db, struct err *err)
 }
 
 /* Moves the frames of the log into the database file: with ${truncate} all of
- * them, for which it waits for readers up to the busy time-out, and truncates
- * the log; else as many as it can without a wait.  *ret_log, *ret_done: the
- * frames in the log, and those of them that are in the database file.  Returns
- * SQLite's code.  When a signal interrupts a sync, the whole checkpoint is run
- * again, at most WAL_BUFFER_INTERRUPTS times in all: the log still has the
- * frames. */
+ * them, for which it waits for readers up to the busy time-out (then
+ * SQLITE_BUSY), and truncates the log; else as many as it can without a wait.
+ * *ret_log, *ret_done: the number of frames in the log, and of those of them
+ * that are in the database file.  Returns SQLite's code.  When a signal
+ * interrupts a sync, the whole checkpoint is run again, at most
+ * WAL_BUFFER_INTERRUPTS times in all: the log still has the frames. */
 static int
 checkpoint(struct db_sqlite *s, bool truncate, int *ret_log, int *ret_done)
 {

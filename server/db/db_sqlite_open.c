@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Opening an SQLite database: every setting of a connection is here.
+ * Opening an SQLite database: every lasting setting of a connection is made
+ * here.
  *
  * Promises: the writer's settings that the driver relies on (WAL and, except
  * with DB_SYNC_NORMAL, synchronous=FULL) are read back, and opening fails if

@@ -5,11 +5,13 @@
  * conversation to one recipient).
  *
  * The rows of a lane are taken from its cursor (next_seq) on, as long as they
- * are due and the parcel has room.  Rows that have expired, have used up their
- * retries or have lost their lease too often become dead letters.  If a claim
- * takes no row of a lane, the cursor moves behind these dead letters, to the
- * row that has to wait, if there is one; the lane gets the due time of that
- * row.
+ * are due and the parcel has room; a row that has been retried is the last one
+ * taken.  Rows that have expired, have used up their retries or have lost their
+ * lease too often become dead letters.  If a claim takes no row of a lane, the
+ * cursor moves behind these dead letters, to the row that has to wait, if there
+ * is one; the lane gets the due time of that row.  But if that row only needs a
+ * parcel of its own, cursor and due time stay, and the next parcel begins with
+ * this lane.
  * From a lane that an operator has rewound, claims first take the rows below
  * the cursor that are to be offered again.
  *

@@ -98,8 +98,8 @@ dead_letter_make(struct tx *tx, const struct store_row *row,
 		return (rc);
 	backlog_move(env->backlog, row->kind, row->state, dead.state);
 	rc = txn_lane_row_gone(tx, lane, row, err);
-	/* A failed receipt has no dead letter and no bounce: no user waits for
-	 * it. */
+	/* A failed or expired receipt has no dead letter and no bounce: no user
+	 * waits for it. */
 	if (rc != RC_OK || row->kind != EVENT_MESSAGE)
 		return (rc);
 	if (dead.state == OUTBOX_FAILED)

@@ -11,8 +11,8 @@
 #include "txn/env.h"
 
 /* DELIVER_LANES is the maximum number of lanes of one deliver_unit.
- * DELIVER_ROWS is the maximum number of rows that one sub-batch delivers of a
- * lane. */
+ * DELIVER_ROWS is the maximum number of rows of one lane that a deliver_unit
+ * delivers; ${more} says which lanes then have more rows. */
 #define DELIVER_LANES 50
 #define DELIVER_ROWS 100
 

@@ -27,9 +27,9 @@ find(struct tx *tx, const char *name, struct store_destination_row *row,
 }
 
 /* Adds a row about the action to the audit log, and makes the copies of
- * destinations in memory outdated: the relay reads the destinations again after
- * the commit, and the writer when it next needs to know whether local delivery
- * is paused. */
+ * destinations in memory outdated: the relay of each node reads the
+ * destinations again after the commit, and the writer of this node when it next
+ * needs to know whether local delivery is paused. */
 static enum rc
 done_by(struct tx *tx, const char *by, const char *action, const char *name,
     const char *detail, struct err *err)

@@ -122,9 +122,9 @@ do_message(struct tx *tx, struct operator_unit *u, struct err *err)
 }
 
 /* Retries one outbox row for the sender of its message.  A failed or expired
- * row would count as a waiting message of the sender again.  So it is refused
- * in ${ret} if the sender has the maximum number of waiting messages already
- * (txn_sender_has_room()). */
+ * row would count as a waiting message of the sender again.  So the retry of
+ * such a row is refused in ${ret} if the sender has the maximum number of
+ * waiting messages already (txn_sender_has_room()). */
 static enum rc
 retry_own(struct tx *tx, int64_t outbox_id, const char *by, struct refusal *ret,
     struct err *err)
@@ -162,10 +162,10 @@ do_own_retry(struct tx *tx, struct operator_unit *u, struct err *err)
 
 /* ---- dead letters ---- */
 
-/* Reads dead letter ${dead_id}; RC_NOT_FOUND: there is none.  On a multi-writer
- * database, if it is open, locks the conversation of its message and then reads
- * the dead letter again, because another node may have resolved it before the
- * lock. */
+/* Reads dead letter ${dead_id}; RC_NOT_FOUND: there is none.  If the dead
+ * letter is open and the database is a multi-writer one, locks the conversation
+ * of the message and then reads the dead letter again, because another node may
+ * have resolved it before the lock. */
 static enum rc
 find_letter(struct tx *tx, int64_t dead_id, struct store_dead_letter *ret,
     struct err *err)

@@ -14,9 +14,10 @@
 #include "model/refusal.h"
 #include "txn/env.h"
 
-/* Maximum number of dead letters in one unit.  The caller must split a longer
- * list into several units, one after the other, so that no other commit waits
- * for the whole list. */
+/* Maximum number of dead letters in one operator_unit.  The caller must split a
+ * longer list into several units, and pass each to the writer only after the
+ * result of the unit before it, so that no other commit waits for the whole
+ * list. */
 #define OPERATOR_DEAD_LETTERS 100
 #define OPERATOR_REASON_LEN 512
 #define OPERATOR_NAME_LEN 253

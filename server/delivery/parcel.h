@@ -2,8 +2,8 @@
 /*
  * A parcel: messages and receipts ("items") of one or more lanes that were
  * claimed for one destination and are sent together.  The claim fills it, a
- * carrier fills in the answers, and settling reads them.  A parcel without
- * items is a heartbeat, which is neither claimed nor settled.
+ * carrier fills in the answers, and settling reads them.  A parcel that is sent
+ * without items is a heartbeat, which is neither claimed nor settled.
  *
  * A parcel is owned by the writer (the thread of the transactions) while its
  * rows are claimed or settled, by the carrier (the HTTP client) while it is
@@ -21,7 +21,7 @@
 
 /* PARCEL_ITEMS is the maximum number of items in a parcel.  A parcel gets no
  * further item either once the texts of its items have PARCEL_BYTES bytes or
- * more in total, so the last item may exceed that limit. */
+ * more in total; with the last item the total may be above PARCEL_BYTES. */
 #define PARCEL_ITEMS 50
 #define PARCEL_BYTES 262144
 /* Maximum number of rows of one lane in a parcel. */
@@ -61,8 +61,9 @@ struct parcel_item {
 	 * that there is none.  A receipt has only the addresses, the
 	 * conversation, the message_id of the last message that it covers, and
 	 * upto_sequence.  That message came in a lane of the destination;
-	 * upto_sequence is the highest lane_seq of that lane that this server
-	 * had accepted when it accepted the message (0: not known). */
+	 * upto_sequence is the lane_seq of the message in that lane, or a
+	 * higher one that this server had accepted at most 11 minutes before
+	 * the message (0: not known). */
 	struct uuid message_id;
 	int64_t upto_sequence;
 	struct uuid conversation;

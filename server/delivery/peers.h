@@ -40,8 +40,8 @@ enum peer_op {
 	 * the nonces of its requests stay.  Refused if the peer is not
 	 * known. */
 	PEER_FORGET,
-	/* Blocks a peer, known or not: nothing is accepted from it or sent to
-	 * it any more. */
+	/* Blocks a peer, known or not: until PEER_UNBLOCK, nothing is accepted
+	 * from the peer or sent to the peer. */
 	PEER_BLOCK,
 	/* Refused if the peer is not known. */
 	PEER_UNBLOCK,

@@ -20,11 +20,12 @@ struct promised {
 	struct cached_lane *lane;
 };
 
-/* The ack says "not now" and a delay, which is raised to AGAIN_MIN_MS or cut to
- * RETRY_HINT_MAX_MS.  If the delay ends before the deadline of the row, moves
- * the deadline to that end; a deadline never moves to a later time.  After the
- * deadline claim.c charges the row with a retry (take_back()) and offers it
- * again, or makes it a dead letter if its retries are used up. */
+/* The ack has the status "retryable" (not now) and a delay, which is raised to
+ * AGAIN_MIN_MS or cut to RETRY_HINT_MAX_MS.  If the delay ends before the
+ * deadline of the row, moves the deadline to that end; a deadline never moves
+ * to a later time.  After the deadline claim.c charges the row with a retry
+ * (take_back()) and offers it again, or makes it a dead letter if it has
+ * expired or its retries are used up. */
 static enum rc
 put_off(struct promised *p, const struct envelope_ack *ack, struct err *err)
 {

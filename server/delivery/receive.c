@@ -2,9 +2,9 @@
 /*
  * The verb `receive`: the envelopes of one request become rows.
  *
- * receive_judge.c decides; this file, receive_make.c and receive_receipt.c
- * write.  A message of another server has no outbox row here: that row is on
- * the other server.
+ * receive_judge.c decides which envelopes are accepted; this file,
+ * receive_make.c and receive_receipt.c write the rows.  A message of another
+ * server has no outbox row here: that row is on the other server.
  */
 #include <assert.h>
 #include <string.h>
@@ -289,8 +289,8 @@ write_rows(struct tx *tx, struct err *err)
  * message was stored before (RECEIVE_KNOWN), the row gets no lane_seq, because
  * the event may have been accepted with another lane_seq.  If behind() returns
  * a lane_seq at or above that of the item, the row also stores the returned
- * lane_seq as ${behind}: only receipts with an upto_sequence above ${behind}
- * then cover the event (on_processed()). */
+ * lane_seq as ${behind}: if the event comes again, the ack of this duplicate
+ * names ${behind} + 1 as the place of the event (on_processed()). */
 static struct store_processed
 event_of(const struct tx *tx, const struct receive_unit *u, size_t i)
 {
@@ -376,9 +376,10 @@ receive_apply(struct tx *tx, struct unit *unit, struct err *err)
 /* ---- what it locks ---- */
 
 /* Adds to the lock set the id of message ${i} and the conversation of its two
- * users, by the direct key in u->keys[i], which the lock set borrows until the
- * transaction ends.  lockset_send_order() keeps the messages between two users
- * in order even when a unit with one of them is deferred. */
+ * users, by the direct key in u->keys[i], which the lock set borrows until
+ * lockset_lock() has returned.  lockset_send_order() keeps the messages between
+ * two users in order: while a unit with one of them is deferred, later units
+ * with others are deferred, too. */
 static enum rc
 lock_message(
     struct lockset *set, struct receive_unit *u, size_t i, struct err *err)

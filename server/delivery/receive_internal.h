@@ -75,9 +75,9 @@ enum rc receive_judge(
     struct tx *tx, struct receive_unit *u, struct err *err) MUST_USE;
 
 /* Sets `known` of the items of ${u} that are not refused yet to the facts in
- * the store, and repeated, unknown, blocked and used of ${u}.  If the request
- * is refused by these, `known` is incomplete.  The caller has looked up the
- * users of the envelopes before (recipient_id, sender_id).  On a multi-writer
+ * the store, and repeated, unknown, blocked and used of ${u}.  If
+ * receive_refused() is true then, `known` is incomplete.  The caller has looked
+ * up the users of the envelopes (recipient_id, sender_id).  On a multi-writer
  * database the name of the signing peer is locked already if the request may
  * add a user of this peer or a conversation (receive_locks_names()), so that a
  * purge of the peer either waits for this transaction or is visible here.

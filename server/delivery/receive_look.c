@@ -34,12 +34,13 @@ known_of(struct receive_unit *u, const struct uuid *id)
 	return (&u->items[i].known);
 }
 
-/* The event of ${p} was accepted before.  Notes this, and the place that the
- * ack of the duplicate returns.  This is the lane_seq at which the event was
- * accepted (0: not known).  But if its lane had accepted an equal or higher
- * lane_seq shortly before the event, p->behind is the highest of them, and the
- * place is p->behind + 1.  A receipt whose upto_sequence is at or above the
- * returned place covers the event. */
+/* The event of ${p} was accepted before.  Notes this, and the lane_seq that the
+ * ack of the duplicate returns.  Normally (p->behind is 0) this is the lane_seq
+ * with which the event was accepted (0: not known).  But if an equal or higher
+ * lane_seq of the same lane was accepted at most 11 minutes before the event,
+ * p->behind is the highest of those, and the ack returns p->behind + 1.  A
+ * receipt whose upto_sequence is at or above the returned lane_seq covers the
+ * event. */
 static void
 on_processed(void *arg, const struct store_processed *p)
 {
@@ -143,9 +144,9 @@ ask_events(struct tx *tx, struct receive_unit *u, struct err *err)
 			    : rc);
 }
 
-/* Queues the query which message ids of the new messages in ${u} belong to an
- * existing message.  Leaves out the ids of which the lock set has found already
- * that no message has them. */
+/* Queues the query which ids of the messages in ${u} belong to a message in the
+ * database.  Leaves out envelopes that were accepted before or are refused, and
+ * ids that no message has, as the lock set has found already. */
 static enum rc
 ask_messages(struct tx *tx, struct receive_unit *u, struct err *err)
 {

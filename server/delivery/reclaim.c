@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The batch verb `reclaim`: ends leases that have run out, makes expired
- * messages dead letters, and makes lanes due now whose due time is so far in
- * the future that the clock must have been set back.
+ * messages dead letters (with reclaim_unit.expire), and makes lanes due now
+ * whose due time is so far in the future that the clock must have been set
+ * back.  For the same reason it ends leases that would last longer than
+ * LEASE_MAX_MS from now.
  *
  * When a lease ends, the lane gets a new token, and its rows that were being
  * sent become pending again.  Each of these rows is charged one lost lease
@@ -46,9 +48,9 @@ reclaim_row(
 }
 
 /* Returns true if the lease of ${lane} must still be ended: always on a
- * single-writer database.  On a multi-writer database another node may have
- * ended or renewed the lease after the query and before this transaction locked
- * the lane. */
+ * single-writer database.  On a multi-writer database returns false if another
+ * node has ended or renewed the lease after the query and before this
+ * transaction locked the lane. */
 static bool
 is_stale(const struct tx *tx, const struct cached_lane *lane, bool charge)
 {

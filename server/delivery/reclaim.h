@@ -2,7 +2,8 @@
 /*
  * Ends the leases that have run out.  A lease belongs to a lane, the queue of
  * one conversation to one recipient; messages of the lane that were being sent
- * become pending again.  Also makes expired messages dead letters.
+ * become pending again.  With reclaim_unit.expire also makes expired messages
+ * dead letters.
  * Thread: writer.
  */
 #ifndef DELIVERY_RECLAIM_H

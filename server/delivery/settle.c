@@ -8,8 +8,10 @@
  * that is not done: one that becomes pending again, or one for which the
  * destination has promised a later answer ("later").  Items behind that item
  * that are not accepted, rejected or answered "later" become pending again
- * without a charge (their retry_count does not grow).  So do all items if the
- * destination was not reached.
+ * without a charge (their retry_count does not grow).  So does any item that
+ * the destination refuses only because an earlier message of the lane is
+ * missing ("predecessor"), and so do all items if the destination was not
+ * reached.
  */
 #include <string.h>
 

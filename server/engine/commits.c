@@ -131,10 +131,10 @@ settle(struct commits *c, uint64_t upto)
 }
 
 /* Publishes a commit and finishes its units.  If the store has failed by now,
- * waits for the hook fatal instead, discards the commit (hook lost), even if it
- * was synced, and finishes its units with RC_IO: a dying disk may report one
- * sync as done and fail the next one microseconds later.  The clients repeat
- * these requests with the same ids, as after any lost response. */
+ * waits instead until the hook fatal has returned, discards the commit (hook
+ * lost), even if it was synced, and finishes its units with RC_IO: a dying disk
+ * may report one sync as done and fail the next one microseconds later.  The
+ * clients repeat these requests with the same ids, as after a lost response. */
 static void
 publish(struct commits *c, const struct commit *commit)
 {

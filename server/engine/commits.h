@@ -2,11 +2,12 @@
 /*
  * Commits that are not durable yet.
  *
- * The writer commits early (db_commit_early) and continues with the next batch.
- * Meanwhile the sync thread syncs the log, once for all commits made until
- * then, and only then publishes and finishes units, in the order of the
- * commits.  So the disk works while the next transaction is made, and a
- * delivery often shares the sync of the message that it delivers.
+ * The writer commits early (db_commit_early(): a COMMIT that SQLite does not
+ * sync) and continues with the next batch.  Meanwhile the sync thread syncs the
+ * log, once for all commits handed over until then, and only then publishes and
+ * finishes their units, in the order of the commits.  So the disk works while
+ * the next transaction is made, and a delivery often shares the sync of the
+ * message that it delivers.
  *
  * When no unit waits for the writer and the sync thread is idle, the writer
  * itself syncs, publishes and finishes: there is no next batch to continue

@@ -8,7 +8,7 @@
  * earlier; then the next line counts its failures.  A line for each of many
  * short outages would hide everything else.
  *
- * Thread: the owner's.
+ * Thread: the functions do not lock, so one thread uses a struct outage.
  */
 #ifndef ENGINE_OUTAGE_H
 #define ENGINE_OUTAGE_H

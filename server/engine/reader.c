@@ -63,9 +63,10 @@ run_job(struct reader *r, struct read_job *job)
 	db_rollback(r->db);
 }
 
-/* Opens a snapshot without a job and closes it, to set or clear ${failed}.  A
- * server that reports that it is not ready gets no requests, so without this it
- * would never notice that the database is back. */
+/* Opens a snapshot without a job and closes it, to set or clear ${failed}.
+ * Called each second in which no job comes, while ${failed} is true.  A server
+ * that reports that it is not ready gets no requests, so without this it would
+ * never notice that the database is back. */
 static void
 try_begin(struct reader *r)
 {

@@ -69,7 +69,8 @@ on_fatal(void *arg, const struct err *err)
 
 /*
  * Notes, and logs at most once in log_outage_ms, that a transaction has failed
- * with ${rc}.  Returns the result with which the caller refuses its ${n} units.
+ * with ${rc}.  Returns the result with which the caller refuses its ${n} units:
+ * ${rc}, except in the case that follows.
  *
  * A commit that no standby confirms remains open at the PostgreSQL server and
  * keeps its locks.  Other transactions then fail with RC_BUSY because of these

@@ -12,9 +12,9 @@
  * request that it serves, so that finishing it cannot fail.  A verb decides
  * before the first write of a unit whether it refuses the unit.  An error of a
  * verb rolls back the whole transaction, and its units are run again, each in a
- * transaction of its own.  If the disk is full, the database is locked or away,
- * the outcome of the COMMIT is not known, or the store has failed, no unit is
- * run again: all units of the batch are finished with that error.
+ * transaction of its own.  If the disk is full, the database is away or (SQLite
+ * only) locked, the outcome of the COMMIT is not known, or the store has
+ * failed, no unit is run again: all units of the batch finish with that error.
  *
  * On a multi-writer database another transaction may lock a row for long.  The
  * units that need that row are deferred (writer_deferred.c), and the others
@@ -41,9 +41,11 @@ struct tx;
 struct unit;
 struct writer;
 
-/* The three queues of units that wait.  Each kind names its queue: the work of
- * the relay, acks and reads use UNIT_DELIVERY.  A batch of at most 512 units
- * first takes up to 256 of UNIT_DELIVERY, then up to 51 of UNIT_UPKEEP, then of
+/* The three queues of units that wait.  Each kind names its queue:
+ * UNIT_DELIVERY for delivery (the relay, acks of messages by devices and by
+ * other servers, and users who have read messages), UNIT_UPKEEP for purges, and
+ * UNIT_CLIENT for all other requests.  A batch of at most 512 units first takes
+ * up to 256 of UNIT_DELIVERY, then up to 51 of UNIT_UPKEEP, then of
  * UNIT_CLIENT, then of UNIT_DELIVERY again, until it is full. */
 enum unit_queue { UNIT_DELIVERY, UNIT_CLIENT, UNIT_UPKEEP, UNIT_QUEUES };
 
@@ -93,8 +95,8 @@ struct unit_kind {
 	/* Other units may overtake a unit of this kind.  This matters only on a
 	 * multi-writer database, for a unit that has a transaction of its own:
 	 * it is alone in its batch, or its batch was abandoned.  If such a unit
-	 * fails with RC_BUSY, because another transaction keeps the lock on a
-	 * row that the unit did not list, the unit is deferred instead of
+	 * fails with RC_BUSY, mostly because another transaction keeps the lock
+	 * on a row that the unit did not list, the unit is deferred instead of
 	 * refused (but see SINGLY_BUSY_MOST in writer.c). */
 	bool any_order;
 };

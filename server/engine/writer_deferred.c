@@ -50,9 +50,10 @@ writer_defer(struct writer *w, struct unit **units, size_t n)
 }
 
 /* Probes the contended rows in a transaction that changes nothing, and removes
- * those that are free from the set of contended rows.  With ${forget} empties
- * the set without a probe.  Returns true if a row was removed, false also if
- * the transaction or the probe failed. */
+ * those that are free from the set of contended rows.  With ${forget} instead
+ * empties the set without a probe, so that the next batch waits for the locks.
+ * Returns true if a row was removed, false also if the transaction (then the
+ * set is unchanged) or the probe failed. */
 static bool
 is_freed(struct writer *w, bool forget)
 {
@@ -74,7 +75,7 @@ is_freed(struct writer *w, bool forget)
 /* Refuses the deferred units that were first deferred db_lock_ms or longer ago,
  * and runs the others, in the order of the list and at most 512 in a batch.
  * Units that are deferred again return to the end of the list, but with ${last}
- * they are refused. */
+ * (the writer stops) they are refused. */
 static void
 run_deferred(struct writer *w, int64_t now_ms, bool last)
 {

@@ -73,8 +73,8 @@ enum rc writer_begin(struct writer *w, struct err *err) MUST_USE;
  * nothing and still belong to the caller.  On failure *ret_ready has no
  * meaning, all units belong to the caller, and everything is undone, unless the
  * outcome of the commit is not known (db_commit()).  RC_CONFLICT: the units may
- * succeed one by one.  ${alone}: ${n} is 1, and a batch with this unit was
- * abandoned. */
+ * succeed one by one.  ${alone} is true if ${n} is 1 and the unit is run again
+ * because a batch with it was abandoned. */
 enum rc writer_transact(struct writer *w, struct unit **units, size_t n,
     bool alone, size_t *ret_ready, struct err *err) MUST_USE;
 
@@ -84,10 +84,11 @@ enum rc writer_transact(struct writer *w, struct unit **units, size_t n,
 void writer_defer(struct writer *w, struct unit **units, size_t n);
 
 /* If it is time (every 0.1 s), probes the contended rows.  If one of them is
- * free, and every 1 to 4 s in any case, runs the deferred units again (see
- * writer_deferred.c).  Sets intake.wake_ms to the time of the next probe, or to
- * 0 if no unit is deferred and no row is contended.  ${last} (the writer
- * stops): runs the units at once, and refuses those that are deferred again. */
+ * free, and every 1 to 4 s in any case, runs the deferred units again, except
+ * that those first deferred db_lock_ms or longer ago are refused.  Sets
+ * intake.wake_ms to the time of the next probe, or to 0 if no unit is deferred
+ * and no row is contended.  ${last} (the writer stops): does this at once, and
+ * also refuses the units that are deferred again. */
 void writer_retry_deferred(struct writer *w, bool last);
 
 #endif

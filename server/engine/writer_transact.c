@@ -150,8 +150,8 @@ lock(struct writer *w, struct tx *tx, struct unit **units, size_t n,
 	return (rc);
 }
 
-/* Adds ${us}, the microseconds for which a batch has kept its rows locked, to
- * the smoothed time lock_us, and raises or lowers the lock time-out accordingly
+/* Averages ${us}, the microseconds for which a batch has kept its rows locked,
+ * into the smoothed time lock_us (by 1/8), and sets the lock time-out by it
  * (PATIENCE_BATCHES).  The time-out is db_patience times a power of 2 and so
  * changes rarely: each change costs a round trip. */
 static void

@@ -5,7 +5,7 @@
  *
  * libcurl treats a file that it cannot parse like an empty file, and reports
  * this only at the first request.  With this check the server refuses to start
- * instead.
+ * instead if the file has no certificate or an incomplete one.
  */
 #ifndef FEDERATION_AUTHORITIES_H
 #define FEDERATION_AUTHORITIES_H

@@ -11,8 +11,8 @@
  *
  * The requests of a parcel are sent one after the other.  When the answer to a
  * request neither accepts nor rejects an item, the items of its lane (one
- * conversation to one recipient) that have not been sent yet are not sent, so
- * that they do not overtake it.
+ * conversation to one recipient) that have not been sent yet wait for a later
+ * parcel, so that they do not overtake it.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -49,11 +49,11 @@ end(struct carry *c)
 	parcel->finish(parcel);
 }
 
-/* Ends the sending, for the reason ${why}, although items have no answer: hands
- * the parcel back (parcel.finish) and frees ${c}.  Items that got an answer to
- * an earlier request keep it.  The other items are sent again later, in another
- * parcel, and this attempt does not count as one of their retries.  ${status}:
- * the HTTP status; 0: none. */
+/* Ends the sending, for the reason ${why}, although items or the heartbeat have
+ * no answer: hands the parcel back (parcel.finish) and frees ${c}.  Items that
+ * got an answer to an earlier request keep it.  The other items are sent again
+ * later, in another parcel, and this attempt does not count as one of their
+ * retries.  ${status}: the HTTP status; 0: none. */
 static void
 fail(struct carry *c, int status, const char *why)
 {

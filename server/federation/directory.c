@@ -527,8 +527,8 @@ directory_stale(struct directory *d, const char *domain)
 
 	lock_take(&d->lock);
 	if ((e = find(d, domain)) != NULL) {
-		/* With 0, is_old() would trust the keys in the first hour after
-		 * a boot, because the monotonic clock may begin there. */
+		/* With fresh_until_ms = 0, is_old() would trust the keys in the
+		 * first hour after a boot if the clock begins at 0 then. */
 		e->fresh_until_ms = -KEYS_TRUSTED_MS;
 		e->usable_until_ms = 0;
 	}

@@ -68,9 +68,10 @@ struct directory_signer {
  * signed; a stranger may have invented both names.  Starts a look-up if the
  * server or the key is not known, if the database row of the server was read at
  * least directory_reload_ms ago, or if the document of the server may be
- * outdated.  Only later calls see the result of the look-up.  No look-up is
- * started while the limits for look-ups forbid it.  Sets ${ret} only if it
- * returns DIRECTORY_KNOWN. */
+ * outdated.  For a server that an operator has blocked, only the row is read
+ * again; if the policy refuses ${domain}, or the limits for look-ups forbid
+ * one, no look-up is started.  Only later calls see the result of the look-up.
+ * Sets ${ret} only if it returns DIRECTORY_KNOWN. */
 enum directory_answer directory_signer(struct directory *d, const char *domain,
     const char *key_id, struct directory_signer *ret);
 
@@ -121,11 +122,12 @@ const struct domain_peer *directory_pinned(
 
 /* ---- what is learnt ---- */
 
-/* Stores the database row ${known} of a domain in memory, and ends the look-up
- * of the domain, if one is under way.  ${asked_ms} is the monotonic time at
- * which the database was asked for the row.  If the row in memory was asked for
- * later, it stays, and only the look-up ends.  Does nothing if the domain is
- * new and memory is short. */
+/* Stores a copy of the database row ${known} of a domain in memory.  A look-up
+ * of the domain no longer counts as under way (one that still runs is not
+ * stopped), so another may start; one starts now if directory_changed() was
+ * called meanwhile.  ${asked_ms} is the monotonic time at which the database
+ * was asked for the row.  If the row in memory was asked for later, that row
+ * stays.  Does nothing if the domain is new and memory is short. */
 void directory_stored(struct directory *d, const struct store_peer_known *known,
     int64_t asked_ms);
 

@@ -26,7 +26,7 @@ struct inbound_call {
 	struct http_request *req;
 	/* Why the request is refused.  PROBLEM_NONE after inbound_call_new():
 	 * the request is admitted, that is, the signature is good, the rate
-	 * limits allow the request, and all the members below are set.  After
+	 * limits allow the request, and all the members below are set.  With
 	 * another problem they may be unset.  inbound_take() may set a refusal
 	 * later, for example if the digest of the body is wrong. */
 	struct refusal refusal;
@@ -40,9 +40,10 @@ struct inbound_call {
 };
 
 /* Checks the head of ${req} and returns the result, which is also set as the
- * principal of ${req}.  Its member refusal says whether the request is
- * admitted.  Call it once for each request.  NULL: no memory; the principal is
- * not set.  Thread: the HTTP loop. */
+ * principal of ${req} and is freed with ${req}.  The member `refusal` of the
+ * result says whether the request is admitted.  Call this function once for
+ * each request.  NULL: no memory; the principal is not set.  Thread: the HTTP
+ * loop. */
 struct inbound_call *inbound_call_new(
     struct inbound *in, struct http_request *req);
 

@@ -15,7 +15,8 @@
  * Refusing single envelopes of a request instead would make later envelopes of
  * the same sender wait.  The buckets of new conversations and of unknown
  * recipients do limit single envelopes: those that would add a conversation,
- * and those whose recipient does not exist.
+ * and those whose recipient does not exist.  Beyond such a limit, the envelope
+ * is not taken, and the peer is asked to repeat it later.
  *
  * Thread: any, in all of these but new and free.
  */
@@ -55,8 +56,8 @@ enum inbound_limit {
 };
 
 /* Limit of the requests of one peer that are under way: admitted by their head
- * and not yet answered.  Beyond it, a request is refused (429) and the peer
- * should wait one second.  The limit is twice DOCUMENT_REQUESTS, the most that
+ * and not yet freed.  Beyond it, a request is refused (429) and the peer should
+ * wait at least a second.  The limit is twice DOCUMENT_REQUESTS, the most that
  * this server's document ever allows, because requests that the peer has given
  * up may still be here.  Even so they fill only a small part of the writer's
  * queue.  The memory for bodies has its own limit for each peer, see
@@ -83,13 +84,13 @@ struct inbound_peer {
 };
 
 /* Admits a request of ${peer} at monotonic ${now_ms}, and charges 1 to the
- * buckets of requests; *ret_wait_s is then 0, and inbound_limits_leave() must
- * follow.  Returns false, and charges nothing, if a bucket of requests,
- * envelopes or bytes holds less than 1 (of the peer, or of all unpinned peers
- * together, unless ${peer} is pinned) or the peer has INBOUND_UNDER_WAY
- * requests under way; then the peer should wait *ret_wait_s seconds.  If there
- * is no memory for an account of ${peer}, only the limit of all unpinned peers
- * together can refuse the request. */
+ * buckets of requests; *ret_wait_s is then 0, and the caller calls
+ * inbound_limits_leave() when the request ends.  Returns false, and charges
+ * nothing, if a bucket of requests, envelopes or bytes holds less than 1 (of
+ * the peer, or of all unpinned peers together, unless ${peer} is pinned) or the
+ * peer has INBOUND_UNDER_WAY requests under way; then the peer should wait
+ * *ret_wait_s seconds.  If there is no memory for an account of ${peer}, only
+ * the limit of all unpinned peers together can refuse the request. */
 bool inbound_limits_enter(struct inbound_limits *l,
     const struct inbound_peer *peer, int64_t now_ms, int *ret_wait_s);
 

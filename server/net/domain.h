@@ -48,8 +48,9 @@ struct domain_list {
 };
 
 /* Parses a list of domains (domain_valid()) and suffixes, separated by commas
- * or spaces; "" is an empty list.  A suffix may be a single label (".example").
- * Returns RC_OK, or RC_INVALID if an entry is not valid or there are more than
+ * or spaces; "" is an empty list.  A suffix is a dot and a host name, even of a
+ * single label (".example"), whose last label begins with a letter.  Returns
+ * RC_OK, or RC_INVALID if an entry is not valid or there are more than
  * DOMAIN_LIST_MAX entries; then ${err} names the first entry that is not valid
  * or is one too many, and ${ret} is unchanged. */
 enum rc domain_list_parse(
@@ -72,9 +73,10 @@ struct domain_url {
 };
 
 /* Parses "https://HOST[:PORT]", without user, path, query and fragment.  HOST
- * is a host name (one label is enough), an IPv4 address or an IPv6 address in
- * brackets.  "http://" is accepted for "localhost" and loopback addresses only.
- * On RC_INVALID, ${err} says what is wrong, and ${ret} is unchanged. */
+ * is a host name in lower case (one label is enough), an IPv4 address, or an
+ * IPv6 address in brackets in the spelling of RFC 5952.  "http://" is accepted
+ * for "localhost" and loopback addresses only.  On RC_INVALID, ${err} says what
+ * is wrong, and ${ret} is unchanged. */
 enum rc domain_url_parse(
     const char *text, struct domain_url *ret, struct err *err) MUST_USE;
 
@@ -82,8 +84,8 @@ enum rc domain_url_parse(
  * ${domain} are sent to (`deliver` in the document of the domain,
  * docs/federation.md), without more configuration: the scheme is https, the
  * port is 443, and the host is ${domain} or a name below it.  If false, only a
- * server whose operator has fixed the URL of ${domain} (struct domain_peer)
- * accepts ${url}. */
+ * server whose operator has fixed ${url} for ${domain} (struct domain_peer)
+ * accepts this URL. */
 bool domain_url_public(const struct domain_url *url, const char *domain);
 
 /* A pinned peer: a server whose URL an operator has fixed

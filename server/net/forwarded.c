@@ -3,7 +3,8 @@
  * Reads the headers in which proxies name the client.  Forwarded and
  * X-Forwarded-For each become a chain of hops, one for each entry; a proxy
  * appends one entry when it passes the request on.  The chain is walked from
- * its end by the rule in forwarded.h.  Everything that a client can send is
+ * its end past the entries of trusted proxies; the next entry names the client
+ * (the whole rule is in forwarded.h).  Everything that a client can send is
  * bounded: the lines, their length, and the hops that are examined.
  */
 #include <sys/socket.h>
@@ -326,9 +327,12 @@ forwarded_believed(
 }
 
 /* Fills ${chain} from the lines of header ${kind}, and returns the hop in it
- * that names the client by the rule in forwarded.h.  Returns NULL if the chain
- * is empty or its last hop is not known; then the client is the peer itself.  A
- * line longer than FORWARDED_LINE_LEN_MAX counts as a hop that is not known. */
+ * that names the client: from the end, the first whose address is not in
+ * ${believed}.  If the walk ends before that, at a hop that is not known or
+ * after FORWARDED_HOPS_MAX hops, returns the last known hop examined.  Returns
+ * NULL if the chain is empty or its last hop is not known; then the client is
+ * the peer itself.  A line longer than FORWARDED_LINE_LEN_MAX counts as a hop
+ * that is not known. */
 static const struct hop *
 walk(const struct forwarded_lines *lines, enum forwarded_kind kind,
     const struct net_networks *believed, struct chain *chain)

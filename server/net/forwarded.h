@@ -53,10 +53,10 @@ struct net_from {
 	char host[NET_HOST_SIZE];   /* in the URL; "": as in the header Host */
 };
 
-/* Limits for one header of a request: hops (entries) that are examined and
- * lines that are kept (of more, only the last ones), and bytes in a line.  A
- * longer line of Forwarded or X-Forwarded-For counts as one unreadable
- * entry. */
+/* Limits for one header of a request.  HOPS_MAX: only this many entries (hops)
+ * are examined, the last ones.  LINES_MAX: only this many lines are kept, the
+ * last ones.  LINE_LEN_MAX: bytes in a line.  A longer line of Forwarded or
+ * X-Forwarded-For counts as one unreadable entry. */
 #define FORWARDED_HOPS_MAX 16
 #define FORWARDED_LINES_MAX 4
 #define FORWARDED_LINE_LEN_MAX 2048
@@ -68,9 +68,9 @@ enum forwarded_kind {
 	FORWARDED_KINDS
 };
 
-/* The values of the lines of the three headers in a request, borrowed from the
- * request, in the order in which they came.  Of a header with more lines, only
- * the last FORWARDED_LINES_MAX are kept. */
+/* The values of the lines of Forwarded, X-Forwarded-For and X-Forwarded-Proto
+ * in a request, borrowed from the request, in the order in which they came.  Of
+ * a header with more lines, only the last FORWARDED_LINES_MAX are kept. */
 struct forwarded_lines {
 	struct {
 		const char *p;
@@ -86,17 +86,19 @@ void forwarded_add(struct forwarded_lines *lines, const char *name,
 
 /* Empties ${ret}, and calls forwarded_add() for each header line in the ${n}
  * bytes at ${p}, the raw head of a request, up to a line that is empty or has
- * only blanks.  Skips the request line and lines without a colon.  Returns
- * true; but false with ${ret} empty if a header line before the end begins with
- * a blank (is folded), because programs disagree on how to read such a line. */
+ * only blanks; ${ret} borrows the values from ${p}.  Skips the request line and
+ * lines without a colon.  Returns true; but false with ${ret} empty if a header
+ * line before the end begins with a blank (is folded), because programs
+ * disagree on how to read such a line. */
 bool forwarded_scan(const char *p, size_t n, struct forwarded_lines *ret);
 
 /* Finds client, scheme and host by the rule of this file.  The caller has set
  * the member client of ${ret} to the address of the believed peer; that address
- * stays if the headers name no client or rule 3 rejects them.  Scheme and host
- * are those of the client's entry in Forwarded, otherwise unknown and "".  An
- * unknown scheme is read from X-Forwarded-Proto if this header has exactly one
- * line and rule 3 does not reject it. */
+ * stays if the headers name no client or are rejected, because Forwarded and
+ * X-Forwarded-For name different clients (rule 3).  Scheme and host are those
+ * of the client's entry in Forwarded, otherwise unknown and "".  An unknown
+ * scheme is read from X-Forwarded-Proto if this header has exactly one line and
+ * the headers are not rejected. */
 void forwarded_read(const struct forwarded_lines *lines,
     const struct net_networks *believed, struct net_from *ret);
 

@@ -136,8 +136,8 @@ page_index(struct http_request *req)
 	    req, "index.html", "Accept, Accept-Encoding", CHAT_CSP));
 }
 
-/* Answers as answer_document() does, or with 404 if there is no document
- * ${name}, because the program was built without the pages. */
+/* Answers with the document ${name} by answer_document() or, if there is none
+ * because the program was built without the pages, with 404. */
 static void
 answer_or_refuse(struct http_request *req, const char *name, const char *policy)
 {

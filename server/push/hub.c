@@ -5,7 +5,7 @@
  * walked, even when its last member leaves; the head is freed after the walk.
  *
  * Beside the table stand counters of members, present or expected, by user; any
- * thread may read the counters.  By them hub_wants() decides whether any effect
+ * thread may use the counters.  By them hub_wants() decides whether any effect
  * of a commit concerns a user who has members; if none does and no token is
  * revoked, push_effects() drops all effects of the commit.
  *

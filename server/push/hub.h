@@ -28,9 +28,9 @@ struct hub_ops {
 	/* The ack watermark of one of the user's devices moved. */
 	void (*acked)(struct hub_member *m, const struct effect_acked *a);
 
-	/* There is an ephemeral frame of ${n} bytes for the member's user,
-	 * ready to be written.  If the member cannot write the frame now, it
-	 * drops the frame. */
+	/* Passes on an ephemeral frame (typing; never stored): ${n} bytes of
+	 * JSON, which the member may use only during the call.  If the member
+	 * cannot write the frame at once, it drops the frame. */
 	void (*whisper)(struct hub_member *m, const char *frame, size_t n);
 };
 

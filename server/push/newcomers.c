@@ -2,8 +2,8 @@
 /*
  * Newcomers: sessions whose user is not known yet.  They do not count against
  * the limit of users' sessions, so that strangers cannot use it up, but have a
- * pool of their own.  When a connection comes and the pool is full, the oldest
- * newcomer of the network (base/owner.h) that has the most newcomers is
+ * pool of their own.  When a handshake is complete and the pool is full, the
+ * oldest newcomer of the network (base/owner.h) that has the most newcomers is
  * disconnected.  A client that opens many connections therefore loses
  * connections of its own.  Connections whose handshake libwebsockets has yet to
  * answer take room in the pool, too, but are not disconnected.

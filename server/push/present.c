@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Lists the users and devices that have an open session or a long-poll for an
- * inbox on this node.  A cluster node reads from the store what these users and
- * devices may have missed, because a notification of another node, or the
- * answer to one of this node's own commits, was lost.
+ * inbox on this node.  At intervals, and when notifications may have been lost,
+ * a cluster node asks for these lists and reads from the store what these users
+ * and devices may have missed: commits of other nodes, and own commits for
+ * which the database's answer was lost.
  */
 #include "base/mem.h"
 #include "push/push_internal.h"

@@ -3,16 +3,19 @@
  * The push thread: a libuv loop that serves libwebsockets' sockets.  One async
  * handle wakes it for the mailboxes.
  *
- * *No effect overtakes a waiter.* The thread takes first the effects from their
- * mailbox, then the tasks (registrations of waiters among them) from theirs,
- * but runs the tasks first.  A registration that was posted before some effects
- * is therefore always done before the effects are published.
+ * *No effect overtakes a waiter.* The thread takes first the effects (notices
+ * of commits) from their mailbox, then the tasks (registrations of waiters
+ * among them) from theirs, but runs the tasks first.  A registration that was
+ * posted before some effects is therefore always done before the effects are
+ * published.
  *
  * *Overflow.* When more than effects_limit bytes of effects would wait for the
  * thread, the new ones are dropped, except revoked tokens, and p->overflowed is
- * set.  Every open session and every long-poll then reads the store, which has
- * all that was dropped.  The thread reads p->overflowed, too, before it takes
- * the tasks, so that a waiter that was posted before the drop reads the store.
+ * set.  Every open session then reads its inbox, and every long-poll its query,
+ * from the store, which has all that was dropped.  Sessions are not shown the
+ * dropped changes of outbox entries.  The thread reads p->overflowed, too,
+ * before it takes the tasks, so that a waiter that was posted before the drop
+ * reads the store.
  */
 #include <stdio.h>
 #include <string.h>

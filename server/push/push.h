@@ -63,10 +63,11 @@ struct push_options {
 	 * `send` is refused. */
 	double rate_limit;
 	int max_retries; /* of a message */
-	/* Called for each frame `send`: takes one request from the rate limit
-	 * of the user.  Returns false if none is left, with the seconds until
-	 * there is one in *ret_wait_s; the frame is then refused.  NULL: no
-	 * frame is refused by rate. */
+	/* The push thread calls this for a frame `send`, unless too many sends
+	 * of the session are under way (SENDS_MAX): takes one request from the
+	 * rate limit of the user.  Returns false if none is left, with the
+	 * seconds until there is one in *ret_wait_s; the frame is then refused.
+	 * NULL: no frame is refused by rate. */
 	bool (*admits)(void *arg, int64_t user_id, int *ret_wait_s);
 	void *admits_arg;
 };
@@ -115,12 +116,14 @@ void push_stop(struct push *p);
 /* Returns the subscriber by which push receives the effects of commits. */
 struct subscriber push_subscriber(struct push *p);
 
-/* Hands over the effects of a committed transaction; takes ${effects}.  Frees
- * them at once if they revoke no token and concern no user who is connected or
- * waits.  If more than effects_limit bytes would wait for the push thread,
- * drops all of ${effects} but the revoked tokens, and all sessions and
- * long-polls read the store instead; effects that wait already stay.  Thread:
- * any.  Never blocks. */
+/* Hands the effects of a committed transaction (new events, changed outbox
+ * entries, acks, revoked tokens) to the push thread; takes ${effects}.  Frees
+ * them at once if they revoke no token and hub_wants() finds no session or
+ * long-poll of their users.  If more than effects_limit bytes would wait for
+ * the push thread, drops all of ${effects} but the revoked tokens; effects that
+ * wait already stay.  Then all open sessions read their inbox, and all
+ * long-polls read again, from the store; sessions are not shown the dropped
+ * changes of outbox entries.  Thread: any.  Never blocks. */
 void push_effects(struct push *p, struct effects *effects);
 
 /* The address of the client of a connection, and the scheme and host of the URL
@@ -201,8 +204,9 @@ struct push_waiter {
 	void *entry;
 };
 
-/* Registers ${w}, whose members up to `arg` the caller has set.  RC_CLOSED: the
- * server is stopping, and done is not called.  Thread: any. */
+/* Registers ${w}, whose members up to `arg` the caller has set; does not wait.
+ * RC_OK: done is called once, perhaps before this function returns.  RC_CLOSED:
+ * the server is stopping, and done is not called.  Thread: any. */
 enum rc push_wait(struct push *p, struct push_waiter *w) MUST_USE;
 
 /* Cancels the wait: the push thread soon calls done with `woken` false, unless

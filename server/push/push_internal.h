@@ -98,8 +98,8 @@ struct push {
 	struct buf tx;       /* the payload of the frame being made */
 	char *allow_origin;
 
-	/* Input from clients: one epoll set of sockets, which one handle of the
-	 * loop watches. */
+	/* Input from clients: one epoll set (rx_fd) of the sockets of arrivals
+	 * and sessions, which one handle of the loop (rx_poll) watches. */
 	int rx_fd;
 	uv_poll_t rx_poll;
 	struct arrival_list arrivals;
@@ -124,17 +124,17 @@ void push_post(struct push *p, struct push_task *task);
 struct session *push_session(struct push *p, int64_t no);
 
 /* Checks the deadlines of sessions, arrivals and the drain against the clock in
- * the options, pings silent clients, submits the sessions' read jobs again that
- * readers_submit() has refused (RC_BUSY), writes pending close frames, and sets
- * metrics.  The loop's timer calls this; tests that have a clock of their own
- * stop the timer and call it themselves. */
+ * the options, pings silent clients, submits the sessions' jobs for inbox pages
+ * and outbox entries again that readers_submit() has refused, writes pending
+ * close frames, and sets metrics.  The loop's timer calls this; tests that have
+ * a clock of their own stop the timer and call push_tick() themselves. */
 void push_tick(struct push *p);
 
 /* ---- waiters.c: long-polls ---- */
 
-/* Releases all long-polls: takes them out of the hub and calls their done with
- * ${woken}, which is true if they are to read the store again, false if the
- * server stops. */
+/* Releases all long-polls but those that are being canceled: takes them out of
+ * the hub and calls their done with ${woken}, which is true if they are to read
+ * the store again, false if the server stops. */
 void waiters_release(struct push *p, bool woken);
 
 /* Wakes (releases with `woken` true) the long-polls of a device whose token is
@@ -194,24 +194,25 @@ void push_rx_end(struct session *s);
  * closes its side. */
 void push_rx_closing(struct session *s);
 
-/* Stops reading ${s}: what the client sends stays in the kernel, and TCP makes
- * the client wait. */
+/* Stops reading ${s} until push_rx_resume() or push_rx_closing(): what the
+ * client sends stays in the kernel, and TCP makes the client wait. */
 void push_rx_pause(struct session *s);
 
-/* Reads ${s} again, and restarts its deadlines for silence and for a message.
- * Does nothing if ${s} is not paused or has ended, s->rx.pace is still below 0,
- * or a frame still waits in s->tx.frames for the socket. */
+/* Resumes the reading of ${s}, and restarts its deadlines for silence and for a
+ * message.  Does nothing if ${s} is not paused or has ended, s->rx.pace is
+ * still below 0, or a frame still waits in s->tx.frames for the socket. */
 void push_rx_resume(struct session *s);
 
 /* Closes the arrivals whose deadline has passed. */
 void push_rx_tick(struct push *p, int64_t now_ms);
 
 /* If our close frame is written and push_close has passed since
- * session_close(), ends ${s}, which may then be freed.  Otherwise calls
- * push_rx_resume() if ${s} is paused.  Then, if ${s} is not closing: closes
- * ${s}, unless it is paused, when a message takes message_deadline_ms or no
- * input has come for push_silence; pings ${s} once when no input has come for
- * push_ping, as soon as its socket takes a frame. */
+ * session_close(), ends ${s}, which may then be freed.  Otherwise, if ${s} is
+ * paused, adds what the time allows to s->rx.pace, and calls push_rx_resume().
+ * Then, if ${s} is not closing: closes ${s}, unless it is paused, when a
+ * message takes message_deadline_ms or no input has come for push_silence;
+ * pings ${s} when no input has come for push_ping, as soon as its socket takes
+ * a frame, once until input comes or the reading is resumed. */
 void push_rx_session_tick(struct session *s, int64_t now_ms);
 
 /* Closes the arrivals whose handshake is not complete. */
@@ -224,10 +225,10 @@ void push_rx_drain(struct push *p);
  * answered the handshake.  On failure the connection is closed. */
 void push_lws_adopt(struct push *p, struct adopt_task *task);
 
-/* Ends the connection of ${s} without a close frame, and with it ${s}.  The
- * library frees ${s} during this call or later, so the caller must not use it
- * any more.  Must not be called from one of the library's callbacks
- * (session_close.c says why). */
+/* Writes the batch of ${s}, but no close frame, and ends the connection, and
+ * with it ${s}.  Does nothing in state ENDED.  The library frees ${s} during
+ * this call or later, so the caller must not use ${s} any more.  Must not be
+ * called from one of the library's callbacks (session_close.c says why). */
 void push_lws_kill(struct session *s);
 
 /* Makes the library's context and vhost on p->loop. */

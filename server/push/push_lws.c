@@ -188,9 +188,9 @@ push_lws_kill(struct session *s)
 	if (!session_state_over(s->state))
 		s->close.code = 1006;
 	session_move(s, SESSION_ENDED);
-	/* Remove ${s} from the newcomers now.  The library may free ${s} only
-	 * after this function has returned, and newcomers_make_room(), which
-	 * calls this function in a loop, must not find ${s} again by then. */
+	/* Remove ${s} from the newcomers now: newcomers_make_room(), which
+	 * calls this function in a loop, must not find ${s} again if the
+	 * library frees ${s} some time after this function has returned. */
 	newcomers_remove(s);
 	/* Until the library closes the socket, it may still write what it has
 	 * buffered.  Input that comes by then is not read. */

@@ -174,10 +174,10 @@ session_event(struct hub_member *m, const struct effect_event *e)
 	write_event(s, e);
 }
 
-/* After dropped effects the session reads pages until one reaches the head of
- * the inbox.  A page that is already being read is not enough, because its
- * snapshot may be older than the dropped effects: with `unsure` page_read()
- * requests one more page. */
+/* After effects (notices of commits) were dropped, an open session reads pages
+ * until one reaches the head of the inbox.  A page that is already being read
+ * is not enough, because its snapshot may be older than the dropped effects:
+ * `unsure` makes page_read() request one more page. */
 void
 session_overflow(struct session *s)
 {

@@ -64,9 +64,10 @@
  * Each frame costs 1, and each KiB read costs 1 more.  A session above its pace
  * is not read for a while; its input waits in the kernel and is not dropped. */
 #define PACE_FACTOR 20
-/* A batch is written at the end of a turn of the loop.  session_add() writes
- * the batch of its session earlier when the frames in that batch have
- * BATCH_BYTES bytes, or those in the batches of all sessions BATCHES_BYTES. */
+/* The batch of a session (its frames not written yet) is written at the end of
+ * a turn of the loop.  session_add() writes that batch earlier when the frames
+ * in that batch have BATCH_BYTES bytes, or those in the batches of all sessions
+ * BATCHES_BYTES. */
 #define BATCH_BYTES ((size_t)16 * 1024)
 #define BATCHES_BYTES ((size_t)256 * 1024)
 
@@ -101,15 +102,16 @@ struct session_hello {
 /*
  * The session's place in its inbox.  Invariants:
  *
- * 1. All events after the first cursor (with which the session opened) and up
- *    to cursor are in the batch (struct session_tx) or were handed to the
- *    library to be written.
+ * 1. cursor is the seq of the newest event that was written.  All events after
+ *    the first cursor (with which the session opened) and up to cursor are in
+ *    the batch (struct session_tx) or were handed to the library.
  * 2. base = max(the seq up to which the device has acked, the first cursor),
  *    and cursor - base <= window.
  * 3. missed is the highest seq of all events that the hub has given to the
  *    session, written or not; 0: none.
  * 4. In state LIVE, missed <= cursor.  If the hub then gives the session an
- *    event with a seq above cursor + 1, the session becomes BEHIND.
+ *    event that cannot be written at once (its seq is above cursor + 1, or the
+ *    window or the socket is full), the session becomes BEHIND.
  */
 struct session_inbox {
 	int64_t cursor, base, window, missed;
@@ -221,11 +223,12 @@ void session_init(struct session *s, struct push *p, struct lws *wsi);
 /* Returns whether users may have one more session. */
 bool session_has_place(const struct push *p);
 
-/* Submits ${job} to the readers, one of which calls ${run} in its thread.  All
- * jobs wait in one queue, which is fair between owners (base/owner.h); ${job}
- * counts as a job of s->owner.  On failure ${run} is not called, and the caller
- * still owns ${job}: RC_BUSY (the queue, or the part of s->owner in it, is
- * full) or RC_CLOSED. */
+/* Submits ${job} to the readers, one of which calls ${run} in its thread; the
+ * ${db} of ${run} is NULL, and ${err} filled, if the reader could not open a
+ * snapshot.  All jobs wait in one queue, which is fair between owners
+ * (base/owner.h); ${job} counts as a job of s->owner.  On failure ${run} is not
+ * called, and the caller still owns ${job}: RC_BUSY (the queue, or the part of
+ * s->owner in it, is full) or RC_CLOSED. */
 enum rc session_read(struct session *s, struct read_job *job,
     void (*run)(struct read_job *job, struct db *db, struct err *err)) MUST_USE;
 
@@ -245,11 +248,11 @@ int64_t session_room(const struct session *s);
 /* Handles a whole text message of the client: one frame of the protocol. */
 void session_received(struct session *s, const char *text, size_t n);
 
-/* Called when effects have been dropped.  The session may have missed events of
- * its inbox or acks of its device, so it reads pages from the store, as its
- * socket allows, until one reaches the head of the inbox (LIVE becomes BEHIND).
- * Missed changes of outbox entries are not made up for; a session that is not
- * open does nothing. */
+/* Called when effects (notices of commits) have been dropped.  The session may
+ * have missed events of its inbox or acks of its device, so it reads pages from
+ * the store, as its socket allows, until one reaches the head of the inbox
+ * (LIVE becomes BEHIND).  Missed changes of outbox entries are not made up for;
+ * a session that is not open does nothing. */
 void session_overflow(struct session *s);
 
 /* Closes ${s} if hello has not come within push_hello, or if output waits and
@@ -273,10 +276,10 @@ void session_hello(struct session *s, const struct frame *f);
 
 /* Submits a job that reads the next page of the inbox and moves ${s} to
  * READING, if ${s} is BEHIND and its socket takes more, and if its window has
- * room or effects were dropped since the last page was requested.  Otherwise,
- * or if the readers' queue is full, ${s} stays in its state, and a later ack,
- * the socket or the tick calls this again.  Closes ${s} when memory is short.
- */
+ * room or effects (notices of commits) were dropped since the last page was
+ * requested.  Otherwise, or if the readers' queue is full, ${s} stays in its
+ * state, and a later event or ack, the socket or the tick calls this again.
+ * Closes ${s} when memory is short. */
 void session_resume(struct session *s);
 
 /* Called when the session's device has acked all events up to ${seq}, by this
@@ -341,15 +344,18 @@ void session_unblocked(struct session *s);
 /* ---- session_close.c ---- */
 
 /* Moves ${s} to CLOSING and wakes the loop, which calls
- * session_close_pending().  That writes the frames that wait and a close frame
- * with ${code} and ${reason} (copied, cut to 79 bytes) when the socket takes
- * them.  Does nothing if ${s} is in state CLOSING, CLOSED or ENDED already. */
+ * session_close_pending().  That function writes the frames that wait and a
+ * close frame with ${code} and ${reason} (copied, cut to 79 bytes) or, if the
+ * socket does not take them within push_close, cuts the connection.  Does
+ * nothing if ${s} is in state CLOSING, CLOSED or ENDED already. */
 void session_close(struct session *s, int code, const char *reason);
 
 /* For each session in state CLOSING: when its socket takes them, writes its
- * queued frames and its close frame and moves it to CLOSED.  If its socket has
- * not taken all queued frames by s->close.by_ms, ends the connection without a
- * close frame.  Must not be called from one of the library's callbacks. */
+ * queued frames and its close frame and moves it to CLOSED; then ends the
+ * connection if the write failed or the client's close frame has come, and
+ * otherwise waits for that close frame.  If its socket has not taken all queued
+ * frames by s->close.by_ms, ends the connection without a close frame.  Must
+ * not be called from one of the library's callbacks. */
 void session_close_pending(struct push *p);
 
 /* ---- session_requests.c: ack, read, send ---- */
@@ -416,9 +422,10 @@ void session_changed(struct session *s, const struct effect_change *change);
 
 /* Takes the oldest queued changes, at most CHANGES_READ, from the queue and
  * submits a job that reads their entries, which are then sent.  Does nothing
- * while an earlier such job is under way or output waits for the socket.  If
- * the readers' queue is full, the changes stay queued, and the tick calls this
- * again; if memory is short, closes ${s}. */
+ * while an earlier such job is under way or output waits for the socket; the
+ * end of that wait calls this again.  If the readers' queue is full, the
+ * changes stay queued, and the tick calls this again; if memory is short,
+ * closes ${s}. */
 void session_show_changes(struct session *s);
 
 /* ---- session_typing.c ---- */
@@ -426,7 +433,11 @@ void session_show_changes(struct session *s);
 /* Handles the frame typing.  If the user is a member of the conversation,
  * passes the frame on to each other member (at most LIMIT_TYPING_MEMBERS are
  * considered) who has an open session on this node whose socket takes the frame
- * now.  The frame is not stored, so nobody gets it later. */
+ * when a reader has read the members.  The frame is not stored, so nobody gets
+ * it later.  If READS_MAX requests of ${s} are under way or the readers' queue
+ * is full, drops the frame; then a frame with an id gets an error frame.
+ * Otherwise a frame with an id is answered with ok, even if the user is not a
+ * member. */
 void session_typing(struct session *s, const struct frame *f);
 
 /* ---- newcomers.c: sessions whose user is not known yet ---- */

@@ -2,13 +2,15 @@
 /*
  * The end of a session: the close frame, and which side ends the connection.
  *
- * session_close() only notes the code, the reason and the deadline, and changes
- * the state.  The connection is ended later, from the loop, never from within
- * one of the library's callbacks: libwebsockets as Debian builds it with libuv
- * closes a connection twice when a callback returns -1.  This file makes the
- * close frame, not the library.  Push makes the library end the connection
- * (push_lws_kill()) when the peer's close frame has come, the connection is
- * lost, our close frame cannot be written, or the deadline has passed.
+ * session_close() only notes the code, the reason and the deadline, changes the
+ * state and wakes the loop.  The connection is ended later, from the loop, and
+ * never from within one of the library's callbacks: libwebsockets as Debian
+ * builds it with libuv closes a connection twice when a callback returns -1.
+ * This file makes the close frame, not the library.  Push makes the library end
+ * the connection (push_lws_kill()) when both close frames have been exchanged,
+ * the connection is lost, our close frame cannot be written, the deadline has
+ * passed, or newcomers_make_room() needs the place of a session whose user is
+ * not known yet.
  */
 #include <stdio.h>
 #include <string.h>
@@ -51,10 +53,11 @@ write_close(struct session *s)
 }
 
 /* Writes the frames that were queued before the close, then the close frame,
- * and moves ${s} to CLOSED; then ends the connection, if the peer's close frame
- * has come or the write failed.  While the socket does not take all, leaves the
- * rest to the next call or, after the deadline, ends the connection without a
- * close frame. */
+ * and moves ${s} to CLOSED.  Then ends the connection if the peer's close frame
+ * has come or the write failed; otherwise goes on reading, to get the peer's
+ * close frame (push_rx_closing()).  While the socket does not take all queued
+ * frames, leaves the rest to the next call or, after the deadline, ends the
+ * connection without a close frame. */
 static void
 close_now(struct session *s)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How a session opens: hello, the user of the token, the place among the
- * instances of the device, the cursor, welcome.
+ * How a session opens.  The steps: the client's frame hello, the look-up of the
+ * token's user, the limit of instances of a device, the check of the cursor in
+ * hello, the frame welcome.
  *
- * The session joins the hub before a reader reads the head of its inbox and the
- * ack of its device from the store, so that the hub gives it the events that
- * commit after the read.
+ * The session joins the hub before a reader thread reads the head of the
+ * session's inbox and the ack of its device from the store, so that the hub
+ * gives the session the events that commit after the read.
  */
 #include <stdio.h>
 #include <string.h>
@@ -31,8 +32,9 @@ struct opening_job {
 	int64_t acked, unread;
 };
 
-/* Submits ${j} to the reader threads; one of them calls ${run}.  When the
- * reader threads are busy or stopping, frees ${j} and closes the session. */
+/* Submits ${j} to the reader threads; one of them calls ${run}.  If ${j} is
+ * refused, because the readers' queue is full or the readers are stopping,
+ * frees ${j} and closes the session. */
 static void
 read_for(struct session *s, struct opening_job *j,
     void (*run)(struct read_job *job, struct db *db, struct err *err))

@@ -2,10 +2,11 @@
 /*
  * Outbox frames: they show a session what has happened to its user's outbox
  * entries, each with the entry as it is when a reader thread reads it from the
- * database, some time after the change.  They are a hint, not the truth: up to
- * CHANGES_MAX changes of a session wait until a reader thread is free and the
- * socket takes more, one more drops the oldest, and a change whose entry cannot
- * be read is left out.
+ * database, some time after the change.  They are a hint, not the truth.  Up to
+ * CHANGES_MAX changes of a session wait while an earlier read of entries for it
+ * is under way, the readers' queue is full, or the socket takes no more.  One
+ * more change drops the oldest.  A change whose entry cannot be read is left
+ * out.
  */
 #include <string.h>
 

@@ -177,11 +177,12 @@ window_full(struct session *s)
 }
 
 /*
- * Submits a job that reads the next page.  When the window is full, does so
- * only if effects (notices of commits, here of events and acks) were dropped.
- * Then the page has at most one event, which is not written unless the window
- * has room by then; but the job also reads the device's ack watermark, which
- * may have moved and so give the window room.
+ * Submits a job that reads the next page, if ${s} is BEHIND and its socket
+ * takes more.  When the window is full, does so only if effects (notices of
+ * commits, here of events and acks) were dropped since the last such job was
+ * submitted.  Then the page has at most one event, which is not written unless
+ * the window has room by then; but the job also reads the device's ack
+ * watermark, which may have moved and so give the window room.
  */
 void
 session_resume(struct session *s)

@@ -7,7 +7,7 @@
  *	HELLO --a token that is in memory--> OPENING
  *	IDENTIFYING --its token is good--> OPENING
  *	OPENING --welcome--> BEHIND
- *	BEHIND --a reader takes the job for a page--> READING
+ *	BEHIND --the readers' queue takes the job for a page--> READING
  *	READING --events are left, or effects were dropped--> BEHIND
  *	READING --caught up--> LIVE
  *	LIVE --an event cannot be written, or effects were dropped--> BEHIND
@@ -17,19 +17,19 @@
  *	CLOSING, CLOSED --end--> ENDED
  *
  * "close" is session_close(), for whatever reason; "lost" is a connection that
- * ends, or is cut, before that; "effects" are the notices of new commits, which
- * the hub passes to the session.  A session leaves a state when it gets what it
- * waits for, or at the deadline that is named here (base/timing.h); in every
- * state before CLOSING, push also closes the session when its client is silent
- * or its output waits for too long:
+ * ends, or is cut, before session_close(); "effects" are the notices of new
+ * commits, which the hub passes to the session.  A session leaves a state when
+ * it gets what it waits for, or at the deadline that is named here
+ * (base/timing.h); in every state before CLOSING, push also closes the session
+ * when its client is silent or its output waits for too long:
  *
  *	HELLO        the client's first frame; push_hello
  *	IDENTIFYING  a reader that looks up the token
  *	OPENING      a reader that reads the head of the inbox and the ack of
  *	             the device.  The session is in the hub already, so that
  *	             nothing committed after that read is missed
- *	BEHIND       room in the window (not after dropped effects), room in
- *	             the socket, and a free reader
+ *	BEHIND       room in the window (not needed after dropped effects), in
+ *	             the socket, and in the readers' queue
  *	READING      a page of the inbox, which a reader reads
  *	LIVE         effects: the next event of the inbox is cursor + 1
  *	CLOSING      the socket, which must take our close frame; push_close

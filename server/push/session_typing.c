@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Typing: the frame is passed on to the other members of the conversation who
- * have an open session on this node, and is never stored.  Only the
- * LIMIT_TYPING_MEMBERS other members with the lowest user ids, connected or
- * not, are considered.  A sender who is not a member gets the same answer as a
- * member, and nobody gets the frame, so that the answer reveals nothing about
- * the conversation.
+ * Typing: the frame is passed on to the other members of the conversation, to
+ * each of their open sessions on this node whose socket takes it now, and is
+ * never stored.  Only the LIMIT_TYPING_MEMBERS other members with the lowest
+ * user ids, connected or not, are considered.  A sender who is not a member
+ * gets the same answer as a member, and nobody gets the frame, so that the
+ * answer reveals nothing about the conversation.
  */
 #include <string.h>
 
@@ -90,8 +90,8 @@ session_typing(struct session *s, const struct frame *f)
 	enum rc rc;
 
 	/* Typing is ephemeral: when READS_MAX requests of the session are under
-	 * way, or no reader takes the job, the frame is dropped.  Then only a
-	 * frame with an id gets an error. */
+	 * way, or the readers refuse the job, the frame is dropped.  Then only
+	 * a frame with an id gets an error. */
 	if (s->requests.reads >= READS_MAX) {
 		if (f->has_re)
 			session_refuse_busy(s, f, READS_MAX);

@@ -48,9 +48,9 @@ session_forget_batch(struct session *s)
 	buf_fini(b);
 }
 
-/* The frames have their heads already.  LWS_WRITE_HTTP makes the library write
- * the bytes as they are; it wants room for LWS_PRE bytes in front of them
- * nevertheless. */
+/* The frames of the batch have their WebSocket headers already (session_add()).
+ * LWS_WRITE_HTTP makes the library write the bytes as they are; the library
+ * wants room for LWS_PRE bytes in front of them nevertheless. */
 bool
 session_flush(struct session *s)
 {

@@ -80,8 +80,8 @@ waiter_register(struct push *p, struct push_task *task)
 	    hub_join(p->hub, &w->member) != RC_OK) {
 		/* Memory is short or the server is stopping, so the waiter does
 		 * not join the hub, and nothing would wake it.  Release it at
-		 * once, unless it is being canceled: its owner reads the store
-		 * again or, at a stop, gives up. */
+		 * once: its owner reads the store again or, at a stop, gives
+		 * up.  If it is being canceled, waiter_cancel() releases it. */
 		waiter->entry = NULL;
 		mem_free(w);
 		hub_unexpect(p->hub, waiter->user_id);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A carrier brings the messages and receipts of lanes to their destination.  A
- * lane is the ordered queue of one conversation to one recipient.
+ * lane is the ordered queue of the messages, or of the receipts, of one
+ * conversation to one recipient.
  *
  * The local carrier submits units (changes that the writer commits), each with
  * the ids of some lanes.  A unit reads the next messages of its lanes, adds the

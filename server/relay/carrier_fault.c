@@ -150,8 +150,8 @@ peer_of(struct carrier_fault *f, const char *name)
 
 /* ---- receiving ---- */
 
-/* Decides the answer to one message.  A message that is accepted, and is not a
- * duplicate, gets a line in the log. */
+/* Decides the answer to one message.  A message that is accepted, and is not
+ * answered as a duplicate, gets a line in the log. */
 static void
 receive(struct carrier_fault *f, struct peer *peer, struct parcel *p,
     struct parcel_item *item, const struct wishes *w)

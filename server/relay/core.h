@@ -4,10 +4,11 @@
  * finished jobs, the database and the time. relay.c calls core_turn() in a
  * thread of its own; the simulator calls it in its only thread.
  *
- * A lane is the queue of messages of one conversation to one recipient; a local
- * lane leads to a user of this server.  Messages of local lanes take one step:
- * a unit (one change that the writer commits) puts them into the inboxes and
- * stores the outcome.  Messages to another server take three steps:
+ * A lane is the queue of the messages, or of the receipts, of one conversation
+ * to one recipient; a local lane leads to a user of this server.  Messages of
+ * local lanes take one step: a unit (one change that the writer commits) puts
+ * them into the inboxes and stores the outcome.  Messages to another server
+ * take three steps:
  *
  *	claim   a unit of the writer leases lanes and fills a parcel
  *	carry   the carrier sends the parcel and returns it with answers
@@ -98,9 +99,10 @@ struct core_destination {
 	int in_flight;
 };
 
-/* Calls ${each} for each destination in memory.  Destinations that are not in
- * memory are left out: most of those without messages and, while
- * destinations_most are in memory, also some with messages. */
+/* Calls ${each} for each destination in memory, with a struct that is valid
+ * during that call.  Destinations that are not in memory are left out: most of
+ * those without messages and, while destinations_most are in memory, also some
+ * with messages. */
 void core_destinations(const struct core *c,
     void (*each)(void *arg, const struct core_destination *d), void *arg);
 

@@ -267,9 +267,9 @@ void core_well(struct core *c);
  * (core_pause()), and once the writer is closed. */
 void core_deliver(struct core *c);
 
-/* Reads the next page of local lanes that have messages, adds those that are
- * due to the schedule, and submits the release of scheduled messages if one is
- * due.  Returns the monotonic time in ms at which the next lane (also one to
+/* Reads the next page of local lanes that have messages, adds to the schedule
+ * the lanes that are due, and submits the release of scheduled messages if one
+ * is due.  Returns the monotonic time in ms at which the next lane (also one to
  * another server) or scheduled message becomes due; 0: none does, a scheduled
  * message is due already, or the database cannot be read. */
 int64_t core_poll_local(struct core *c);
@@ -301,7 +301,7 @@ enum rc core_read_destination(
     struct core *c, int64_t id, struct err *err) MUST_USE;
 /* Updates all destinations in memory, after a change by an operator. */
 enum rc core_read_destinations(struct core *c, struct err *err) MUST_USE;
-/* At the start: reads what operators have paused, then reads into memory the
+/* At the start: calls core_read_pauses(), then reads into memory the
  * destinations that have messages to send, then those whose breaker is not
  * closed, until destinations_most are in memory. */
 enum rc core_read_start(struct core *c, struct err *err) MUST_USE;
@@ -333,8 +333,9 @@ void core_forget_idle(struct core *c);
 /* Destination ${id} may have messages to send. */
 void core_wake_destination(struct core *c, int64_t id);
 
-/* A request of destination ${id} has arrived here, so a probe of it may leave
- * at once, without waiting for its open breaker or its postponed heartbeat.
+/* A request of destination ${id} has arrived here, or an operator has changed
+ * the settings of that peer.  So a probe of the destination may leave at once,
+ * without waiting for its open breaker or its postponed heartbeat;
  * relay_contact() in relay.h gives the limits.  ${alone}: the request was only
  * a heartbeat, and counts only if messages wait for the destination.  Does
  * nothing if the destination is not in memory. */
@@ -369,7 +370,7 @@ void core_destinations_unpark(struct core *c);
  * the older breaker of the row. */
 void core_breaker_save(struct core *c, struct destination *d);
 
-/* The safety poll for other servers: reads what operators have paused, and the
+/* The safety poll for other servers: calls core_read_pauses(), and reads the
  * next page of destinations with ready lanes, in case a wake-up was lost.  Also
  * stores breakers that could not be stored before, evicts idle destinations
  * when it begins with the first page, and makes core_destinations_unpark()
@@ -385,7 +386,7 @@ void core_send(struct core *c);
 void core_settle_again(struct core *c);
 
 /* Returns a parcel that is not under way, without taking it; NULL if all
- * are. */
+ * CORE_PARCELS are under way. */
 struct parcel_job *core_parcel_idle(struct core *c);
 
 /* Takes ${p}, which core_parcel_idle() has returned, for a heartbeat to

@@ -72,10 +72,10 @@ drop_lost(struct parcel_job *p, const struct renew_lease *leases, size_t n)
 	    p->parcel.name, lost, n);
 }
 
-/* Submits no renewal for relay_pause_ms, because the writer refused the unit,
- * or the unit failed.  The pause of core_pause() does not hold up renewals,
- * because a parcel whose answers wait for the writer needs its leases
- * meanwhile. */
+/* The writer refused the unit, or the unit failed: makes core_renew() submit
+ * nothing for relay_pause_ms or, if the writer is closed, never again.  The
+ * pause of core_pause() does not hold up renewals, because a parcel whose
+ * answers wait for the writer needs its leases meanwhile. */
 static void
 put_off(struct core *c, enum rc rc)
 {

@@ -7,10 +7,11 @@
  *	IDLE, RUNNABLE --a parcel may leave at a known time--> PARKED
  *	PARKED, RUNNABLE --only an event lets the next parcel leave--> IDLE
  *
- *	IDLE      waits for a wake-up, for the end of an operator's pause,
- *	          or for a parcel or a claim to come back: no time lets it
- *	          run.  If its breaker is not closed and no message waits,
- *	          a heartbeat probes it (core_heartbeat.c)
+ *	IDLE      waits for a wake-up or safety poll that finds messages, for
+ *	          the end of an operator's pause, or for a parcel or a claim
+ *	          to come back: no time lets it run.  If its breaker is not
+ *	          closed and no message waits, a heartbeat probes it
+ *	          (core_heartbeat.c)
  *	PARKED    waits for a time: the end of its breaker's wait, its rate,
  *	          the next attempt of a lane, or the end of the pause that
  *	          the destination itself asked for

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The states of a local lane in the relay's schedule, and the moves between
- * them.  A local lane is the queue of messages of one conversation to one user
- * of this server.  A test compares this drawing with schedule_lane_allows().
+ * them.  A local lane is the queue of the messages, or of the receipts, of one
+ * conversation to one user of this server.  A test compares this drawing with
+ * schedule_lane_allows().
  *
  *	GONE --woken--> READY
  *	READY --taken for a delivery--> BUSY

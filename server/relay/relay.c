@@ -61,7 +61,7 @@ relay_contact(struct relay *r, int64_t destination_id, bool alone)
 	struct wake *wake = wake_new();
 
 	/* Without memory for the wake-up the contact is ignored: the probe
-	 * leaves when the breaker's own wait is over. */
+	 * leaves when its own wait is over, or after a later contact. */
 	if (wake == NULL)
 		return;
 	wake->contact = destination_id;

@@ -70,12 +70,13 @@ void relay_wake(struct relay *r, struct wake *wake);
  * of that server has arrived here, or an operator has changed the settings of
  * that peer.  The wait of its open breaker or of its postponed heartbeat ends,
  * so that the next message or heartbeat may probe it at once.  This happens at
- * most once in relay_contact_ms and, while no message waits for the server, at
- * most once in the breaker's interval or in the wait of the postponed
- * heartbeat, whichever is longer.  ${alone}: the request was only a heartbeat;
- * then the wait ends only if a message waits for the server, so that two
- * servers do not answer heartbeats with heartbeats.  Does nothing if the relay
- * does not have the destination in memory.  Thread: any.  Never blocks. */
+ * most once in relay_contact_ms (10 s) and, while no message waits for the
+ * server, at most once in the breaker's interval or in the wait of the
+ * postponed heartbeat, whichever is longer.  ${alone}: the request had neither
+ * messages nor receipts nor acks, as a heartbeat; then the wait ends only if a
+ * message waits for the server, so that two servers do not answer heartbeats
+ * with heartbeats.  Does nothing if the relay does not have the destination in
+ * memory, or if memory runs out.  Thread: any.  Never blocks. */
 void relay_contact(struct relay *r, int64_t destination_id, bool alone);
 
 /* Statistics. */
@@ -87,9 +88,9 @@ struct relay_stats {
 	struct core_destination destinations[RELAY_STATS_DESTINATIONS];
 };
 
-/* Stores the present statistics in *ret.  If a turn of the core is running and
- * does not end within 100 ms, only ret->last_turn_ms has its value; ret->n and
- * ret->in_flight are 0.  Thread: any.  Blocks for 100 ms at most. */
+/* Stores the present statistics in *ret.  If the relay's thread is in
+ * core_turn() and stays there for 100 ms, only ret->last_turn_ms has its value;
+ * ret->n and ret->in_flight are 0.  Thread: any.  Blocks for 100 ms at most. */
 void relay_stats(struct relay *r, struct relay_stats *ret);
 
 #endif

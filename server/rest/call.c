@@ -233,9 +233,10 @@ run_piece(struct read_job *job, struct db *db, struct err *err)
 }
 
 /* Called when a piece has gone out: hands the reading of the next piece to a
- * reader, or cuts the answer off if the server is stopping or the readers have
- * no room.  While a piece is being sent, rest->busy does not count the request,
- * so this function counts it again first.  Thread: the http loop's. */
+ * reader, or cuts the answer off if the server is stopping or the readers do
+ * not take the job (readers_submit()).  While a piece is being sent, rest->busy
+ * does not count the request, so this function counts it again first.  Thread:
+ * the http loop's. */
 static void
 want_piece(struct http_request *req, void *arg)
 {

@@ -13,9 +13,9 @@
  *     the request, or that hands the call to another thread (call_read(),
  *     call_submit(), call_hash()).  This is its last step: once the function is
  *     called, another thread may free the request, and the call in it.
- *  3. rest_busy() counts the request from rest_enter() until it is answered.
- *     With an answer in pieces, the request is not counted while a piece is
- *     being sent.
+ *  3. rest_busy() counts the request from rest_enter() until a function has
+ *     answered it; the client need not have the answer yet.  With an answer in
+ *     pieces, the request is not counted while a piece is being sent.
  */
 #ifndef REST_CALL_H
 #define REST_CALL_H
@@ -58,8 +58,9 @@ struct call {
 void *call_new(struct rest *rest, struct http_request *req, size_t size);
 
 /* Makes a reader's thread call ${read}, and does not wait for it.  If the
- * readers have no room, are stopping or cannot read, ${read} is not called, and
- * the request is answered with an error. */
+ * readers' queue, or the part of it for call->owner, is full, or the readers
+ * are stopping or cannot read the database, ${read} is not called, and the
+ * request is answered with an error. */
 void call_read(struct call *call, call_read_fn read);
 
 /* Hands ${unit}, a change of the database, to the writer's thread, and does not
@@ -116,12 +117,13 @@ void call_problem(struct call *call, enum problem p, const char *pointer,
     const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
 /* Answers in pieces (http_answer_pieces()).  Sends ${first} and takes its
- * content.  Each time a piece has gone out, a reader calls ${next}, which
- * passes one piece to call_piece(); HTTP_PIECE_LAST ends the answer.  The
- * answer is cut off if ${next} returns an error, the token was revoked or
- * cannot be checked, the user may no longer use the route, the readers have no
- * room or cannot read, there is no memory for a piece, or the server is
- * stopping when a piece has gone out. */
+ * content; without memory for it the client gets a 503.  Each time a piece has
+ * gone out, a reader calls ${next}, which passes one piece to call_piece();
+ * HTTP_PIECE_LAST ends the answer.  The answer is cut off if ${next} returns an
+ * error, the token was revoked or cannot be checked, the user may no longer use
+ * the route, the readers do not take the job or cannot read the database, there
+ * is no memory for a later piece, or the server is stopping when a piece has
+ * gone out. */
 void call_pieces(struct call *call, const char *content_type, struct buf *first,
     call_read_fn next);
 void call_piece(struct call *call, enum http_piece kind, struct buf *piece);
@@ -191,9 +193,9 @@ bool call_number_parse(const char *text, int64_t *ret);
 /* Parses the body into ${doc}, and reads it as an object by the ${n} rows of
  * ${fields} (wire_object()).  With ${fields} NULL the body may be any JSON, and
  * is only parsed.  If the body is empty, cannot be parsed or does not match
- * ${fields}, answers the request and returns false.  ${doc} must lie in the
- * request's memory; its content is freed with the request, also after a
- * failure. */
+ * ${fields}, or memory runs out, answers the request and returns false.  ${doc}
+ * must lie in the request's memory; its content is freed with the request, also
+ * after a failure. */
 bool call_body(struct call *call, struct wire_doc *doc,
     const struct wire_field *fields, size_t n);
 

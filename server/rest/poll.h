@@ -22,9 +22,10 @@ struct poll {
 	bool revoked; /* the token was revoked; only the reader sets it */
 	enum poll_state state; /* under rest->poll_lock */
 
-	/* Queries the store, and sets *ret_found to true if there is something
-	 * new; it is false before the call.  Called for each read of the poll,
-	 * unless the token is not valid any more.  An error ends the poll.
+	/* Queries the store, and sets *ret_found, which is false before the
+	 * call, to true if there is something new.  Called for each read of the
+	 * poll, unless rest_still_admitted() has failed (the token was revoked,
+	 * say) or the reader cannot read the database.  An error ends the poll.
 	 * Thread: reader. */
 	enum rc (*query)(
 	    struct poll *poll, struct db *db, bool *ret_found, struct err *err);

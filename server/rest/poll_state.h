@@ -24,7 +24,8 @@
  *	READY --the waiter is back--> ANSWERED
  *
  * "Push has the waiter": push_wait() has registered the waiter before a read.
- * "It may not wait": poll_start() got no time to wait, or push drains.  "The
+ * "It may not wait": poll_start() got no time to wait, or push drains.
+ * "Something new" includes that the read failed or the token was revoked.  "The
  * time is up" includes that the client has gone or HTTP begins to drain; it
  * ends READING, READING_AGAIN and WAITING.  Apart from that, each state waits
  * for the following.

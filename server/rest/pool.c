@@ -231,9 +231,8 @@ pool_free(struct pool *pool)
 
 /* Appends ${job} to the list of its class, and sets its turn number to the
  * higher of two: one more than the number of the owner's previous job in this
- * class (1 if ${share} remembers none; it is forgotten when no job of the owner
- * waits or runs), and the number of the job that was taken last from this
- * class. */
+ * class (1 if there was none since the owner last had no job in the pool), and
+ * the number of the job that was taken last from the list of this class. */
 static void
 job_link(struct pool *pool, struct pool_job *job, struct share *share)
 {

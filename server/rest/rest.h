@@ -74,14 +74,16 @@ enum http_sender rest_head(struct http_request *req, void *arg);
 enum rc rest_lookup(struct http_request *req, void *arg);
 
 /* Takes one request from the rate limit of ${user_id}, which REST and WebSocket
- * requests share.  Returns false if none is left; there will be one in
- * *ret_wait_s seconds.  Thread: any. */
+ * requests share.  Returns true if it got one, or if there is no limit.
+ * Returns false if none is left; there will be one in *ret_wait_s seconds.
+ * Thread: any. */
 bool rest_admits(struct rest *rest, int64_t user_id, int *ret_wait_s);
 
 /* Charges ${n} more requests to the rate limit of ${user_id}, one for each item
  * of an array but the first, which rest_authorize() has charged.  Returns false
- * if the limit does not allow all of them: then none is charged, and ${r} is
- * set to the refusal, with which the caller answers.  Thread: any. */
+ * if the limit refuses the charge (see limiter_charge(), by which an array
+ * larger than the burst can pass): then none is charged, and ${r} is set to the
+ * refusal, with which the caller answers.  Thread: any. */
 bool rest_charge_items(
     struct rest *rest, int64_t user_id, size_t n, struct refusal *r);
 

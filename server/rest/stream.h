@@ -17,9 +17,10 @@
  *     that clients ignore (a comment): it keeps proxies from ending the stream,
  *     and shows whether the client is still there.
  *  5. The stream ends with a last piece: from end() if the token was revoked, a
- *     query failed, or the server is stopping when a piece has gone out; else
- *     from poll.answer.  There is no last piece if the client leaves while a
- *     piece is being sent, or without memory for it (HTTP_PIECE_CUT).
+ *     query failed, or the server is stopping when a piece has gone out; from
+ *     poll.answer if the module ends the stream (when push drains, say).  There
+ *     is no last piece if the client leaves while a piece is being sent, or
+ *     without memory for the last piece (HTTP_PIECE_CUT).
  */
 #ifndef REST_STREAM_H
 #define REST_STREAM_H

@@ -140,14 +140,14 @@ enum rc store_device_count(
     struct db *db, int64_t user_id, int64_t *ret, struct err *err) MUST_USE;
 
 /* Calls ${each} for every device of ${user_id} that is not revoked, in the
- * order in which they were added.  ${device} is borrowed.  The user's own data
- * are not read: user_name is "", and admin is false. */
+ * order in which they were added.  ${device} is valid until ${each} returns.
+ * The user's own data are not read: user_name is "", and admin is false. */
 enum rc store_device_list(struct db *db, int64_t user_id,
     void (*each)(void *arg, const struct store_device *device), void *arg,
     struct err *err) MUST_USE;
 
-/* Receives the hash (borrowed) of a device's token from the functions below,
- * which revoke devices or list their tokens. */
+/* Receives the hash of a device's token, valid until this callback returns,
+ * from the functions below, which revoke devices or list their tokens. */
 typedef void (*store_token_fn)(
     void *arg, int64_t device_id, const uint8_t token_hash[STORE_HASH_LEN]);
 
@@ -187,8 +187,8 @@ struct store_device_now {
 	int64_t device_id;
 	int64_t user_id;
 	int64_t acked; /* the highest seq that the device has acked */
-	/* The hash of the device's token (borrowed), if the device is revoked
-	 * or its user disabled; else NULL. */
+	/* The hash of the device's token, if the device is revoked or its user
+	 * disabled; else NULL.  Valid until the callback returns. */
 	const uint8_t *gone;
 };
 

@@ -123,11 +123,12 @@ enum rc store_conversation_list(struct db *db, int64_t user_id, int64_t before,
     void *arg, struct err *err) MUST_USE;
 
 /* Calls ${each} for at most limit conversations of user_id, in descending order
- * of last_at (the time of the last message that the user may see), and of the
- * public id where last_at is equal.  Begins after the place of the
- * conversation that has the public id before_id and the last_at before_at
- * (INT64_MAX: from the latest).  Each call of this function computes last_at of
- * all conversations of the user. */
+ * of last_at (the time of the last message that the user may see; without such
+ * a message the time when the conversation was created), and of the public id
+ * where last_at is equal.  Begins after the place of the conversation that has
+ * the public id before_id and the last_at before_at (INT64_MAX: from the
+ * latest).  Each call of this function computes last_at of all conversations of
+ * the user. */
 struct store_recent_query {
 	int64_t user_id;
 	int64_t before_at;

@@ -12,9 +12,9 @@
 
 #include "db/db.h"
 
-/* Replaces the epoch by ${name} after the database has returned to an earlier
- * state, and stores ${now_ms} as the time of this change.  Runs in the caller's
- * transaction, which the caller commits. */
+/* Replaces the epoch by ${name}.  Called when the database has returned, or may
+ * have returned, to an earlier state.  Also stores ${now_ms} as the time of the
+ * change.  Runs in the caller's transaction, which the caller commits. */
 enum rc store_epoch_renew(
     struct db *db, const char *name, int64_t now_ms, struct err *err) MUST_USE;
 

@@ -3,10 +3,10 @@
  * Lanes.  A lane is the queue of the outbox rows of one conversation to one
  * recipient and of one class (messages or receipts), which are delivered in
  * order; the row of the lane holds how far they are delivered.  A lane to an
- * inbox here has the state `local` for ever; only a search of the outbox shows
- * whether it has pending rows.  A lane to another server is idle (nothing to
- * send), ready (a relay may lease it when it is due), or leased to the relay
- * that holds its lease_token.
+ * inbox here has the state `local` for ever, whether or not it has pending
+ * outbox rows.  A lane to another server is idle (nothing to send), ready (a
+ * relay may lease it when it is due), or leased to the relay that holds its
+ * lease_token.
  * Thread: the owner of ${db}, for all functions.
  */
 #ifndef STORE_LANE_H
@@ -50,9 +50,10 @@ struct store_lanes {
 };
 
 /* How far a pass over the ready lanes of one destination and priority has come.
- * A pass visits the lanes that are due at upto_ms, the time at which it began
- * (or an earlier one, if the clock was set back since), by due time, then by
- * id.  All zero: no pass is under way. */
+ * A pass visits the lanes that are due at upto_ms, ordered by due time, then by
+ * id.  upto_ms is the time at which the pass began; if the clock is set back
+ * during the pass, the caller lowers upto_ms to the new time.  All zero: no
+ * pass is under way. */
 struct store_pass {
 	int64_t upto_ms;         /* only lanes due at this time, wall clock */
 	int64_t due_at, lane_id; /* the last lane that was processed */

@@ -30,7 +30,9 @@ struct store_user_key {
  * after the highest seq that is acked in this inbox, and ends at acked_upto.
  * read_upto is for a read: the range begins after the highest seq that is read,
  * and ends at read_upto.  Only the first 2000 messages of a range count.
- * Members that are not used are 0 or NULL. */
+ * Members that are not used are 0 or NULL.  A key that has only `with`
+ * identifies no conversation: store_lock_find() returns the user of that name,
+ * and store_lock_conversations() ignores the key. */
 struct store_conversation_key {
 	int64_t conversation_id;
 	const struct uuid *public_id; /* borrowed */
@@ -59,8 +61,10 @@ struct store_lock_member {
 
 /* Receives the results: the statement of each function below calls the member
  * that the comment of the function names, at the latest while
- * store_lock_answers() runs.  The struct must live and not change until that
- * call has returned, and its functions must not use the database. */
+ * store_lock_answers() runs.  Other members may be NULL.  If a member returns
+ * an error, the call that sends the queue returns this error.  The struct must
+ * live and not change until store_lock_answers() has returned, and its
+ * functions must not use the database. */
 struct store_lock_handler {
 	enum rc (*user)(
 	    void *arg, const struct store_user *user, struct err *err);
@@ -129,9 +133,10 @@ enum rc store_lock_find(struct db *db,
     const struct store_conversation_key *keys, size_t n,
     const struct store_lock_handler *h, struct err *err) MUST_USE;
 
-/* Lock the conversations, inboxes or devices with the ids ${ids}, except those
- * that another transaction has locked, without waiting.  They pass only the
- * locked rows to conversation(), counter() or device() of ${h}. */
+/* Lock the conversations, inboxes or devices with the ids ${ids} (of an inbox:
+ * the id of its user), except those that another transaction has locked,
+ * without waiting.  Each call passes the rows that it has locked itself to
+ * conversation(), counter() or device() of ${h}. */
 enum rc store_lock_conversations_skip(struct db *db, const int64_t *ids,
     size_t n, const struct store_lock_handler *h, struct err *err) MUST_USE;
 enum rc store_lock_inboxes_skip(struct db *db, const int64_t *ids, size_t n,
@@ -164,11 +169,12 @@ enum rc store_lock_counters(struct db *db, const int64_t *users, size_t n,
     const struct store_lock_handler *h, struct err *err) MUST_USE;
 
 /* Locks the inboxes of ${users}, in the order of user ids, and calls counter()
- * for each.  ${more} false: waits for locks of other transactions.  ${more}
- * true: this transaction has locked other inboxes already, so waiting might be
- * a deadlock.  If another transaction has locked one of ${users} then, the call
- * that sends the queue returns RC_BUSY, and db_retryable() returns true: the
- * transaction may be tried again. */
+ * for each.  ${more} false: waits for locks of other transactions, and fails
+ * with RC_BUSY if one of them is not free in time.  ${more} true: this
+ * transaction has locked other inboxes already, so waiting might be a deadlock.
+ * The statement then does not wait: if another transaction has locked one of
+ * ${users}, the call that sends the queue returns RC_BUSY, and db_retryable()
+ * returns true: the transaction may be tried again. */
 enum rc store_lock_inboxes(struct db *db, const int64_t *users, size_t n,
     bool more, const struct store_lock_handler *h, struct err *err) MUST_USE;
 

@@ -145,11 +145,12 @@ enum rc store_destinations(struct db *db, const struct uuid *event_id,
  * called only if store_destinations() finds no row of the message, because the
  * rows were purged.  The argument of ${each} is computed from the recipients'
  * watermarks and inboxes; its state is sent or acked.  sent_at is exact if the
- * inbox is here and still has the message; else it is acked_at.  acked_at is
- * the time at which the recipient's ack watermark last advanced, by an ack of
- * this message or of a later one (for a message to oneself it is sent_at), and
- * read_at the same for the read watermark, read_upto.  Values that only the
- * purged row had are 0. */
+ * inbox is here and still has the message; else it is acked_at.  acked_at is 0
+ * if the recipient's ack watermark is below the message; else it is the time at
+ * which this watermark last advanced, by an ack of this message or of a later
+ * one.  For a message to oneself acked_at is sent_at.  read_upto is the read
+ * watermark, even if it is below the message, and read_at the time at which it
+ * last advanced.  Values that only the purged row had are 0. */
 enum rc store_purged_destinations(struct db *db, const struct store_entry *e,
     int64_t sender_id,
     enum rc (*each)(

@@ -83,8 +83,8 @@ typedef enum rc (*store_peer_fn)(
     void *arg, const struct store_peer_row *row, struct err *err);
 
 /* Calls ${each} for at most ${limit} peers whose destination ids are above
- * ${after}, in ascending order.  ${row} is borrowed, and ${each} must not use
- * ${db}. */
+ * ${after}, in ascending order of these ids.  The row that ${each} gets is
+ * valid until ${each} returns.  ${each} must not use ${db}. */
 enum rc store_peers_after(struct db *db, int64_t after, int64_t limit,
     store_peer_fn each, void *arg, struct err *err) MUST_USE;
 

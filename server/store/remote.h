@@ -112,13 +112,14 @@ enum rc store_remote_acked_early(struct db *db, int64_t id, int64_t now_ms,
 enum rc store_remote_acked_noted(struct db *db, int64_t id, int64_t now_ms,
     bool *ret, struct err *err) MUST_USE;
 
-/* sending -> sent.  acked_at of the row is set if a receipt has named the row's
- * message already (store_receipt_note()).  It stays only if the destination had
- * the message before this attempt (${duplicate}) or the receipt came during
- * this attempt; otherwise acked_at is set to NULL, because the destination may
- * have lost the message since the receipt.  ${ack_deadline}: the wall time in
- * milliseconds from which the promised later answer is late; 0: the destination
- * has promised none. */
+/* sending -> sent.  If a receipt has named the row's message before this call,
+ * store_receipt_note() has set acked_at of the row.  This value stays only if
+ * the destination had the message before this attempt (${duplicate}) or the
+ * receipt came during this attempt; otherwise this call sets acked_at to NULL,
+ * because the destination may have lost the message since the receipt.  The
+ * row becomes sent in either case.  ${ack_deadline}: the wall time in
+ * milliseconds from which the promised later answer is late; 0: the
+ * destination has promised none. */
 enum rc store_remote_sent(struct db *db, int64_t id, int64_t now_ms,
     int64_t ack_deadline, bool duplicate, struct err *err) MUST_USE;
 

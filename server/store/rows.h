@@ -93,10 +93,11 @@ STORE_ROWS_TABLE(X)
 enum rc store_rows_grow(struct store_rows *rows, struct err *err) MUST_USE;
 
 /* Writes the collected rows, and makes ${rows} empty, also after an error.
- * ${exact} true: it is an error if a collected row does not change exactly one
- * row of the table.  On PostgreSQL the statement is then only queued, so that
- * errors may come from the later call that sends the queue
- * (db_pipeline_write()).  ${exact} false: the rows are written before this call
+ * ${exact} true: it is an error if the number of rows changed in the table is
+ * not the number of collected rows.  On PostgreSQL a call with ${exact} true
+ * only queues the statement, so that errors may come from the later call that
+ * sends the queue (db_pipeline_write()).  ${exact} false: any number of rows
+ * may change in the table, the collected rows are written before this call
  * returns, and the number of rows changed in the table is added to
  * rows->changed. */
 enum rc store_rows_write(struct db *db, struct store_rows *rows, bool exact,

@@ -68,9 +68,9 @@ struct inbox_new {
 
 /* Adds an event to an inbox and to the effects of the transaction, which are
  * published after the commit.  The inbox row is only gathered: the caller must
- * call txn_write_inbox() before the verb ends.  The event gets its seq at once,
- * but on a multi-writer database only in txn_flush_inbox() or
- * txn_flush_inbox_of(). */
+ * call txn_write_inbox() before the verb ends.  On a single-writer database the
+ * event gets its seq in this call; on a multi-writer database it gets its seq
+ * in txn_flush_inbox() or txn_flush_inbox_of(). */
 enum rc txn_add_inbox(
     struct tx *tx, const struct inbox_new *i, struct err *err) MUST_USE;
 
@@ -102,12 +102,15 @@ struct receipt_new {
 	int64_t upto; /* conversation_seq of ${mid} */
 };
 
-/* Adds a receipt to the lane of ${r->to}.  If this transaction can deliver it
- * (txn_local_at_once()), the lane only remembers it until txn_write_receipts(),
- * and a later receipt of the same kind by the same user replaces it, so that
- * several receipts of one batch become one event.  Otherwise a row for the
- * relay is added or, if store_receipt_pending() finds a pending receipt of the
- * same kind and user in the lane, the row of that receipt is updated. */
+/* Adds a receipt to the lane of ${r->conversation} to ${r->to}.  If this
+ * transaction can deliver the receipt (txn_local_at_once()), the lane only
+ * remembers it in memory.  A later receipt of the same kind by the same user
+ * replaces it, so that several receipts of one batch become one event.  The
+ * remembered receipt is added when a receipt of the same kind by another user
+ * comes, at the latest by txn_write_receipts().  If this transaction cannot
+ * deliver the receipt, this call adds a row for the relay or, if
+ * store_receipt_pending() finds a pending receipt of the same kind and user in
+ * the lane, updates the row of that receipt. */
 enum rc txn_add_receipt(
     struct tx *tx, const struct receipt_new *r, struct err *err) MUST_USE;
 

@@ -191,10 +191,11 @@ enum rc cache_lock_inboxes(
     struct cache *cache, struct tx *tx, struct err *err) MUST_USE;
 
 /* Marks ${user} as dirty, because counter.read has changed, and notes the inbox
- * as cache_inbox_touch() does.  A change of counter.head or counter.acked needs
- * no call: the head follows from the inbox rows, and acked from the watermarks
- * of the user's devices.  On PostgreSQL the statements that write those rows
- * and watermarks also update these two counters. */
+ * as cache_inbox_touch() does.  For a change of counter.head or counter.acked
+ * the caller calls only cache_inbox_touch(): the head follows from the inbox
+ * rows, and acked from the watermarks of the user's devices.  On PostgreSQL the
+ * statements that write those rows and watermarks also update these two
+ * counters. */
 void cache_user_touch(struct cache *cache, struct cached_user *user);
 
 /* Finds a device by its id; RC_NOT_FOUND if there is none. */
@@ -292,8 +293,9 @@ cache_lane_remote(const struct cached_lane *lane)
 /* Must be called when a row of ${priority} has left ${lane}.  If the row was at
  * least as urgent as the lane, marks the lane as dirty, and the priority of the
  * lane is read from its pending rows in the store when the lane is written.
- * Only a lane that is ready at that time gets a new priority: the unit that
- * ends the lease of a lane must call this again, with the priority of the lane.
+ * Only a lane that is ready at that time gets a new priority.  Therefore the
+ * unit that ends the lease of a lane must call this again, with the priority of
+ * the lane, unless it has made a row of at least that priority pending again.
  * Does nothing if the lane has the lowest priority already, and for a lane to
  * an inbox of this server, which has no priority. */
 void cache_lane_recheck_priority(

@@ -78,8 +78,8 @@ flush_participants(
 
 /* If recheck_priority is set, clears it and, if the lane is ready, sets the
  * priority of the lane to the highest priority of its pending rows in the
- * store.  The flag exists because this query costs an index lookup, which most
- * lanes do not need. */
+ * store (PRIORITY_LOW if it has none).  The flag exists because this query
+ * costs an index lookup, which most lanes do not need. */
 static enum rc
 recompute_priority(struct cached_lane *lane, struct tx *tx, struct err *err)
 {

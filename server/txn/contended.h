@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The set of contended rows of a multi-writer database.  When a batch (one
- * transaction for many units of work) has waited too long for a lock, the batch
- * is tried again without waiting.  Each row that the batch needs and that
- * another transaction has locked at that time is added to the set.  Units that
- * need a row of the set are deferred until a probe finds the row free or the
- * set is emptied (lockset_probe()).
+ * The set of contended rows of a multi-writer database; each process has one.
+ * When a batch (one transaction for many units of work) has waited too long for
+ * a lock, the batch is tried again without waiting.  A unit that then needs a
+ * row that another transaction has locked is deferred, and that row (of several
+ * rows of one unit the first that is found) is added to the set.  Later units
+ * that need a row of the set are deferred, too, until a probe finds the row
+ * free or the set is emptied (lockset_probe()).
  * Thread: writer.
  */
 #ifndef TXN_CONTENDED_H
@@ -55,9 +56,11 @@ const struct contended_row *contended_next(
     const struct contended *set, size_t *pos);
 
 /* Returns the id of the CONTENDED_SEND row for all sends of ${sender_id} to
- * ${to} (a name or an address, "" for a send to a conversation): a hash of the
- * two.  While the row is in the set, sends with the same id are deferred, and
- * so stay behind the deferred send that has added the row. */
+ * ${to}: a hash of the two.  ${to} is a name or an address, or "" for a send to
+ * a conversation; for a message from another server ${sender_id} is 0 and ${to}
+ * is the direct key of the conversation.  While the row is in the set, sends
+ * with the same id are deferred, and so stay behind the deferred send that has
+ * added the row. */
 int64_t contended_send_id(int64_t sender_id, const char *to);
 
 #endif

@@ -29,7 +29,7 @@ drop_rows(struct txn_env *env)
 /* ---- hooks ---- */
 
 /* Detects that the wall clock has run ahead of the monotonic clock by more
- * than CLOCK_JUMP_MS since the last transaction began.  txn_expired() then
+ * than CLOCK_JUMP_MS since the previous transaction began.  txn_expired() then
  * returns false for the next CLOCK_JUMP_MS. */
 static void
 watch_clock(struct txn_env *env, int64_t wall_ms)
@@ -109,7 +109,8 @@ on_flush(void *arg, struct tx *tx, struct err *err)
 /* Hands the wake-up to its subscribers (the relay, other nodes) without waiting
  * for the sync: a delivery is a later transaction, which cannot be on disk
  * without this one.  Returns the effects, or NULL if there are none; the writer
- * passes them to on_published() when this transaction is on disk. */
+ * passes them to on_published() when this transaction is on disk, or to
+ * on_lost() if the store fails before that. */
 static void *
 on_committed(void *arg, struct tx *tx)
 {

@@ -36,9 +36,10 @@ struct txn_env_options {
 	/* limit of waiting messages of a sender; 0: no limit */
 	int64_t pending_most;
 	int64_t pending_most_total; /* the same for all senders together */
-	/* The number of servers that are not known here yet (they have no
-	 * destination) to which one user may write per day; 0: no limit.  Each
-	 * node counts for itself, in memory (txn/new_domains.h). */
+	/* Maximum number of servers that are not known here yet (they have no
+	 * destination) to which one user may write per day; a send to a further
+	 * one is refused.  0: no limit.  Each node counts for itself, in memory
+	 * (txn/new_domains.h). */
 	int64_t new_domains_most;
 	/* If true, the transaction that adds an outbox row for an inbox of this
 	 * server also delivers the row, unless the row must wait
@@ -69,8 +70,8 @@ enum rc txn_env_subscribe(struct txn_env *env,
 
 /* Counts the waiting messages in ${db} for the backlog.  Called before the
  * writer starts: without this call the first transaction counts them, while
- * clients wait.  On a multi-writer database the first transaction counts them
- * again in any case.
+ * clients wait.  On a multi-writer database they are counted again by the first
+ * transaction that begins 30 s or more later (backlog_begin()).
  * Blocks: up to a second for a million waiting messages. */
 enum rc txn_env_start(
     struct txn_env *env, struct db *db, struct err *err) MUST_USE;

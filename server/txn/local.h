@@ -11,13 +11,14 @@
 #include "model/delivery_turn.h"
 #include "txn/cache.h"
 
-/* Sets *ret to true if an outbox row that is added to ${lane} now is to be
- * delivered by this transaction: txn_env_options.at_once is set, the lane leads
- * to an inbox of this server, its due_at has passed, no row waits in it, and no
- * operator has paused these deliveries.  Otherwise, and on failure, sets *ret
- * to false; the relay then delivers the row.  *ret is also false if tx->alone
- * is set: the unit was in a batch that was abandoned, and a delivery that fails
- * must not fail the unit again.  Must not be called for a scheduled row. */
+/* Sets *ret to true if this transaction is to deliver the outbox row that it
+ * is about to add to ${lane}: txn_env_options.at_once is set, the lane leads to
+ * an inbox of this server, the lane's due_at has passed, no row waits in it, no
+ * operator has paused these deliveries, and tx->alone is not set (if set, the
+ * unit was in an abandoned batch, and a delivery that fails must not fail the
+ * unit again).  Otherwise *ret is false, and the relay delivers the row.  An
+ * error also sets *ret to false, and must abandon the transaction.  Must be
+ * called before txn_lane_append(), and not for a scheduled row. */
 enum rc txn_local_at_once(struct tx *tx, const struct cached_lane *lane,
     bool *ret, struct err *err) MUST_USE;
 

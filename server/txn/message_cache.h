@@ -32,8 +32,9 @@ const struct cached_message *message_cache_find(
     const struct message_cache *r, int64_t mid);
 
 /* Stores message ${mid} with its public id ${id} (copied) and ${message}, its
- * text rendered for clients, or NULL if there is none.  The cache takes a
- * reference of its own to ${message}; the caller keeps its reference. */
+ * text rendered for clients; NULL: readers take the text from the store.  The
+ * cache takes a reference of its own to ${message}; the caller keeps its
+ * reference. */
 void message_cache_put(struct message_cache *r, int64_t mid,
     const struct uuid *id, struct text *message);
 

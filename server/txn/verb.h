@@ -28,9 +28,9 @@
 /* Maximum number of rows that are gathered for one statement. */
 #define BATCH_ROWS 512
 
-/* If the wall clock has advanced over CLOCK_JUMP_MS milliseconds further than
- * the monotonic clock since the last transaction began, txn_expired() returns
- * false for the next CLOCK_JUMP_MS. */
+/* If the wall clock has advanced by more than CLOCK_JUMP_MS milliseconds more
+ * than the monotonic clock since the previous transaction began, txn_expired()
+ * returns false for the next CLOCK_JUMP_MS. */
 #define CLOCK_JUMP_MS 60000
 
 /* Maximum number of rows that are delivered together into local inboxes. */
@@ -113,8 +113,8 @@ txn_count_acked(struct txn_env *env, int64_t n)
 }
 
 /* Returns true if the time ${expires_at} (0: never) has passed.  Always returns
- * false for CLOCK_JUMP_MS after the wall clock jumped forward, because the jump
- * may be a mistake that is corrected soon. */
+ * false for CLOCK_JUMP_MS after the wall clock jumped forward by more than
+ * CLOCK_JUMP_MS, because the jump may be a mistake that is corrected soon. */
 bool txn_expired(const struct tx *tx, int64_t expires_at);
 
 #endif

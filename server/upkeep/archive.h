@@ -21,7 +21,8 @@ struct archive;
  * parents, if it does not exist.  After RC_OK the caller closes *ret with
  * archive_close(); after an error *ret is not set.  RC_DENIED: the process may
  * not create or open the folder, or may not write to it, or its file system is
- * read-only; else RC_NO_MEMORY or as rc_of_opening(). */
+ * read-only.  RC_NO_MEMORY: no memory.  Any other error: the result of
+ * rc_of_opening(), such as RC_NOT_FOUND if the parent does not exist. */
 enum rc archive_open(
     const char *dir, struct archive **ret, struct err *err) MUST_USE;
 

@@ -123,7 +123,7 @@ write_batch(struct batch *b, struct err *err)
 /* Sets *ret to the value of column ${col} of ${row}.  The bytes of a text or
  * blob are copied into the batch, because those of the row are valid only
  * during the callback.  RC_LIMIT: the batch has no room for them.  RC_INVALID:
- * the target is PostgreSQL, which cannot hold a text with a NUL. */
+ * the text has a NUL, and the target is PostgreSQL, which cannot hold it. */
 static enum rc
 keep(struct batch *b, const struct db_row *row, size_t col, struct db_val *ret,
     struct err *err)

@@ -66,9 +66,9 @@ int64_t copy_born_with(enum copy_table table);
 enum rc copy_alone(struct db *to, struct err *err) MUST_USE;
 
 /* Copies all rows, and for each table the last id that was given to a row, so
- * that ${to} continues after it.  On PostgreSQL it then computes the statistics
- * of ${to} that the query planner needs.  The caller has checked that ${to} is
- * empty except for the rows that its migrations inserted (copy_born_with()),
+ * that ${to} continues after it.  If ${to} is PostgreSQL, then computes the
+ * statistics that its query planner needs.  The caller has checked that ${to}
+ * is empty except for the rows that its migrations inserted (copy_born_with()),
  * which are replaced.  RC_INVALID: a text has a NUL, which PostgreSQL as ${to}
  * cannot hold, or the texts and blobs of one row have more than 1 MiB. */
 enum rc copy_rows(struct db *from, struct db *to, struct err *err) MUST_USE;

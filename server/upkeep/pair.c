@@ -31,8 +31,8 @@
 #define PAGE_CONVERSATIONS 20
 
 /* The destination id of a domain that a database does not know, and the origin
- * of a message whose sender is a user of that database itself.  Not 0, because
- * destination 0 stands for all destinations
+ * of a message whose sender is a user of the server whose database holds the
+ * message.  Not 0, because destination 0 stands for all destinations
  * (schema/sqlite/0002-lifecycle.sql). */
 #define UNKNOWN INT64_C(-1)
 
@@ -233,9 +233,10 @@ on_row_counterpart(void *arg, const struct db_row *row, struct err *err)
 
 /* Looks up ${m} by its id in the database of side ${at}, compares it with ${m},
  * and reads the watermarks of the user who is called ${person} in that
- * database.  The caller has set sender and origin of ${ret}, which are compared
- * with those found, and everything else in it to zero.  Returns RC_OK with
- * ret->found false if the message is not there. */
+ * database, and how many inbox rows of that user are this message.  The caller
+ * has set sender and origin of ${ret}, which are compared with those found, and
+ * everything else in it to zero.  Returns RC_OK with ret->found false if the
+ * message is not there. */
 static enum rc
 find_counterpart(const struct side *at, const struct message *m,
     const char *person, struct counterpart *ret, struct err *err)
