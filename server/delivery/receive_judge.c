@@ -198,7 +198,8 @@ judge_same_id(struct judging *j, bool same)
 
 /* Returns the item of an earlier envelope of this request (in u->order) that
  * adds a message with the same message id as the envelope of ${j}; NULL: there
- * is none. */
+ * is none.  The two may be the same message or different messages: the caller
+ * compares their fingerprints. */
 static const struct receive_item *
 twin(const struct judging *j)
 {

@@ -254,7 +254,8 @@ settle_item(struct run *r, const struct parcel_item *item, struct err *err)
 
 /* The lease of the lane has ended: stores the outcome "fenced" for those
  * attempts of the items that have no outcome yet, and leaves the rows as they
- * are.  The next owner of the lane sends and settles them. */
+ * are.  The next owner of the lane sends and settles those that are neither
+ * dead letters nor canceled by then. */
 static enum rc
 fenced(struct run *r, struct err *err)
 {

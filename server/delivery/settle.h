@@ -8,8 +8,9 @@
  * fence).  If the lease has ended, because it ran out and was reclaimed or
  * because another node has the lane, the answers for this lane are ignored;
  * those for the other lanes of the parcel count.  The rows of the lane are then
- * sent a second time, unless they have become dead letters since.  Sending them
- * again is harmless because the receiver detects duplicates.
+ * sent a second time, unless they have become dead letters or their senders
+ * have canceled them since.  Sending them again is harmless because the
+ * receiver detects duplicates.
  */
 #ifndef DELIVERY_SETTLE_H
 #define DELIVERY_SETTLE_H

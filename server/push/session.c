@@ -330,10 +330,13 @@ session_received(struct session *s, const char *text, size_t n)
 	}
 	rc = wire_frame_read(&doc, &f, &r);
 	if (rc != RC_OK) {
-		/* The client gets an error frame.  An open session goes on if
-		 * the request has an id.  Without an id the client cannot know
-		 * which request was refused, so the session ends.  A session
-		 * that is not open yet ends in both cases. */
+		/* The frame cannot be read, so the client gets an error frame.
+		 * An open session goes on if the frame has an id.  Without an
+		 * id the client cannot know which frame was refused, so the
+		 * session ends.  A session that is not open yet ends in both
+		 * cases.  This is not the rule for a frame that was read: a
+		 * send refused because of a rate limit never ends the
+		 * session. */
 		session_refuse(s, f.has_re, f.re, &r);
 		if (!f.has_re || !session_is_open(s))
 			close_unread(s, rc);

@@ -231,12 +231,15 @@ on_row_counterpart(void *arg, const struct db_row *row, struct err *err)
 	return (RC_OK);
 }
 
-/* Looks up ${m} by its id in the database of side ${at}, compares it with ${m},
- * and reads the watermarks of the user who is called ${person} in that
- * database, and how many inbox rows of that user are this message.  The caller
- * has set sender and origin of ${ret}, which are compared with those found, and
- * everything else in it to zero.  Returns RC_OK with ret->found false if the
- * message is not there. */
+/* Looks up ${m} by its id in the database of side ${at}.  The caller has set
+ * sender and origin of ${ret} to the sender that ${m} should have there, and
+ * everything else in ${ret} to zero.  Sets same_sender to whether ${m} has that
+ * sender there, and same_body to whether it has the same body (an erased body
+ * is equal to any); sender and origin stay.  Also reads the place of ${m}, the
+ * watermarks of the user who is called ${person} in that database, how many
+ * inbox rows of that user are this message, and whether a receipt of that user
+ * may still be on its way.  Returns RC_OK with ret->found false, and changes
+ * nothing else but ret->of, if the message is not there. */
 static enum rc
 find_counterpart(const struct side *at, const struct message *m,
     const char *person, struct counterpart *ret, struct err *err)
