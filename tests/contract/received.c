@@ -20,12 +20,11 @@ int64_t origin_id, ann, ann_device, ben, walk_most;
 size_t new_most;
 const uint8_t *signer_public;
 
-int
-open_rig(void **state)
+static void
+open_with(const struct timing *timing)
 {
 
-	(void)state;
-	rig_open(&rig);
+	rig_open_with(&rig, &(struct rig_options){.timing = timing});
 	ann = rig_user(&rig, "ann", &ann_device);
 	ben = rig_user(&rig, "ben", NULL);
 	(void)rig_exec(&rig,
@@ -38,6 +37,23 @@ open_rig(void **state)
 	new_most = SIZE_MAX;
 	signer_public = NULL;
 	n = 0;
+}
+
+int
+open_rig(void **state)
+{
+
+	(void)state;
+	open_with(NULL);
+	return (0);
+}
+
+int
+open_impatient(void **state)
+{
+
+	(void)state;
+	open_with(timing_real());
 	return (0);
 }
 

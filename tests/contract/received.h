@@ -28,8 +28,11 @@ extern int64_t walk_most;            /* receive_unit.walk_most */
 extern size_t new_most;              /* receive_unit.new_most */
 extern const uint8_t *signer_public; /* receive_unit.public; NULL at first */
 
-/* Fixtures: open a new rig, and close it after checking all promises. */
+/* Fixtures: open a new rig, and close it after checking all promises.
+ * open_impatient() opens one whose writer has the real times, so that it defers
+ * requests whose rows another connection has locked. */
 int open_rig(void **state);
+int open_impatient(void **state);
 int close_rig(void **state);
 
 struct span span(const char *text);

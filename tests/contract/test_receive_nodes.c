@@ -468,8 +468,10 @@ main(void)
 		test_cost_of_receipts, open_rig, close_rig),
 	    cmocka_unit_test_setup_teardown(test_names, open_rig, close_rig),
 	    cmocka_unit_test_setup_teardown(test_many, open_rig, close_many),
-	    cmocka_unit_test_setup_teardown(test_inbox, open_rig, close_rig),
-	    cmocka_unit_test_setup_teardown(test_order, open_rig, close_rig),
+	    cmocka_unit_test_setup_teardown(
+		test_inbox, open_impatient, close_rig),
+	    cmocka_unit_test_setup_teardown(
+		test_order, open_impatient, close_rig),
 	};
 
 	(void)setenv("TWINBOX_TEST_RIG", "postgres", 1);
