@@ -153,7 +153,7 @@ describe(`${MANY} connections`, () => {
 	kind('messages after hello that do not end', async (i) => {
 		const { token } = devices[Math.floor(i / INSTANCES)];
 		const ws = await websocket(frame(1, JSON.stringify({ type: 'hello', token,
-			instance: `i${i % INSTANCES}`, after: '1' })));
+			instance: `i${i % INSTANCES}`, after: '48' })));
 		await ws.until(() => ws.frames.some(({ payload }) => payload.includes('"welcome"')), 'welcome');
 		ws.socket.write(frame(1, filler.subarray(0, 131_000)).subarray(0, 130_000));
 		return ws;
