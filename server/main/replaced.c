@@ -111,16 +111,18 @@ replaced_undo(const struct data *data, struct err *err)
 {
 	const char *path = data_database(data);
 	char log[NAME_SIZE], kept[NAME_SIZE], kept_log[NAME_SIZE];
-	struct stat now, old;
+	struct stat now, old, st;
 
 	if (db_url_multi_writer(data->url))
 		return (RC_OK);
 	name_with(log, path, "-wal");
 	name_with(kept, path, ".replaced");
 	name_with(kept_log, path, ".replaced-wal");
-	if (access(kept_log, F_OK) != 0 || access(log, F_OK) == 0 ||
-	    stat(path, &now) != 0 || stat(kept, &old) != 0 ||
-	    now.st_dev != old.st_dev || now.st_ino != old.st_ino)
+	/* A reader that opens the database meanwhile leaves an empty log. */
+	if (access(kept_log, F_OK) != 0 ||
+	    (stat(log, &st) == 0 && st.st_size > 0) || stat(path, &now) != 0 ||
+	    stat(kept, &old) != 0 || now.st_dev != old.st_dev ||
+	    now.st_ino != old.st_ino)
 		return (RC_OK);
 	return (files_rename_synced(kept_log, log, err));
 }
