@@ -34,6 +34,9 @@ const DEAD_WAIT_MS = 30_000;
  * statement may run for 10 s.
  */
 const FROZEN_MS = 20_000;
+/* How long another server takes to answer. */
+const SOON_MS = 300;
+const LATE_MS = 5000;
 
 /** Starts ${node}.  It may be killed while it starts. */
 async function startAgain(world, node)
@@ -157,6 +160,8 @@ describe('nodes on one PostgreSQL', { concurrency: true }, () => {
 			const world = await new World(t, SEED + n).begin(n, sameDestinations());
 			const others = await Promise.all(['one', 'two'].map((name) => abroad(world, name)));
 
+			world.abroad = others;
+
 			for (let i = 0; i < PAUSES && !world.clients.broken; i++) {
 				await (i % 2 ? world.round('a node is killed at work', killed) :
 					world.round('a node is frozen', frozen));
@@ -233,38 +238,65 @@ async function owners(world)
  * Calls ${harm} on a node that has a message under way to another server.  If
  * the lease ended before that, calls ${mends} and tries again.  Returns the
  * node, its process id, and how many times that process had been marked dead.
+ *
+ * Meanwhile the other servers answer late.  Otherwise most leases end between
+ * the query for their owner and the signal.
  */
 async function atWork(world, harm, mends)
 {
-	return eventually(async () => {
-		const pid = world.pick(await owners(world));
-		const node = world.nodes.find((one) => one.pid === pid);
+	world.abroad.forEach((other) => other.answersAfter(LATE_MS));
+	try {
+		return await eventually(async () => {
+			world.abroad.forEach((other) => other.check());
+			const pid = world.pick(await owners(world));
+			const node = world.nodes.find((one) => one.pid === pid);
 
-		if (!node)
-			return undefined;
-		const times = world.heldDead(node, pid);
-		await harm(node);
-		await sleep(100);
-		if ((await owners(world)).includes(pid))
-			return { node, pid, times };
-		await mends(node);
-		return undefined;
-	}, 'a node holds a lease', DEAD_WAIT_MS);
+			if (!node)
+				return undefined;
+			const times = world.heldDead(node, pid);
+			let held = false;
+
+			await harm(node);
+			try {
+				await sleep(100);
+				held = (await owners(world)).includes(pid);
+			} finally {
+				if (!held)
+					await mends(node);
+			}
+			return held && { node, pid, times };
+		}, 'a node holds a lease', DEAD_WAIT_MS);
+	} catch (error) {
+		throw new Error(`${error.message}; ${await lanes(world)}`, { cause: error });
+	} finally {
+		world.abroad.forEach((other) => other.answersAfter(SOON_MS));
+	}
+}
+
+/** Returns the lanes and destinations of other servers as text, for an error. */
+async function lanes(world)
+{
+	return world.cluster.sql('SELECT lane_id, l.state, lease_owner, due_at, next_seq, tail_seq, ' +
+		'name, breaker, interval_ms, last_error FROM outbox_lanes l ' +
+		"JOIN destinations d USING (destination_id) WHERE l.state != 'local'",
+	{ database: 'chat' });
 }
 
 /**
  * Makes a user who writes to a person on another server, which answers after a
- * delay.  `end` waits until everything is sent, and asserts that it has
- * arrived.
+ * delay.  `answersAfter` sets the delay, and `check` throws the error that ended
+ * the writing, if any.  `end` waits until everything is sent, and asserts that
+ * it has arrived.
  */
 async function abroad(world, name)
 {
 	const [user] = await users(world.nodes[0], 'gus');
 	const peer = new Peer(world.nodes[0], name);
 	const accepted = [];
+	let failed;
 	let over = false;
 
-	peer.does({ latency: 300 });
+	peer.does({ latency: SOON_MS });
 	const work = (async () => {
 		while (!over) {
 			const message = { id: uuid7(), to: `zoe@${peer.name}`, body: `${accepted.length}` };
@@ -275,9 +307,18 @@ async function abroad(world, name)
 			await sleep(100);
 		}
 	})();
-	work.catch(() => {});
+	work.catch((error) => {
+		failed = Object.assign(error, { final: true });
+	});
 	return {
 		accepted,
+		answersAfter(ms) {
+			peer.does({ latency: ms });
+		},
+		check() {
+			if (failed)
+				throw failed;
+		},
 		async end() {
 			over = true;
 			await work;
