@@ -285,36 +285,6 @@ local_close(struct local *local)
 	mem_free(local);
 }
 
-enum rc
-local_outbox_add(
-    struct local *local, const struct local_draft *draft, struct fail *fail)
-{
-	char *text = dump_json(draft->request, JSON_COMPACT, NULL);
-	sqlite3_stmt *s;
-	int changes = 0;
-	enum rc rc;
-
-	if (text == NULL)
-		return (fail_set(fail, FAIL_MEMORY, "out of memory"));
-	rc = begin(local, fail);
-	if (rc == RC_OK) {
-		s = bound(local, LOCAL_OUTBOX_ADD, draft->ref,
-		    draft->key[0] != '\0' ? draft->key : NULL,
-		    draft->recipient);
-		if (s != NULL) {
-			(void)sqlite3_bind_text(s, 4, text, -1, SQLITE_STATIC);
-			(void)sqlite3_bind_int64(s, 5, draft->created_at);
-		}
-		rc = run(local, s, fail);
-		changes = sqlite3_changes(local->db);
-		rc = finish(local, rc, fail);
-	}
-	mem_free(text);
-	if (rc == RC_OK && changes == 0)
-		rc = RC_EXISTS;
-	return (rc);
-}
-
 /* Copies text column ${i} of ${s} into ${ret}; SQL NULL becomes "". */
 static void
 column_copy(sqlite3_stmt *s, int i, char *ret, size_t size)
@@ -397,6 +367,57 @@ local_draft_fini(struct local_draft *draft)
 
 	json_decref(draft->request);
 	draft->request = NULL;
+}
+
+/* Handles a ${draft} whose ref is stored already, in any state, in the caller's
+ * transaction.  If the stored request is equal, marks the stored draft as
+ * waiting; otherwise returns RC_EXISTS. */
+static enum rc
+wait_again(
+    struct local *local, const struct local_draft *draft, struct fail *fail)
+{
+	struct local_draft old;
+	bool same;
+	enum rc rc;
+
+	rc = local_outbox_find(local, draft->ref, &old, fail);
+	if (rc != RC_OK)
+		return (rc);
+	same = json_equal(old.request, draft->request);
+	local_draft_fini(&old);
+	if (!same)
+		return (RC_EXISTS);
+	return (run(local,
+	    bound(local, LOCAL_OUTBOX_SETTLE, draft->ref, "waiting", NULL),
+	    fail));
+}
+
+enum rc
+local_outbox_add(
+    struct local *local, const struct local_draft *draft, struct fail *fail)
+{
+	char *text = dump_json(draft->request, JSON_COMPACT, NULL);
+	sqlite3_stmt *s;
+	enum rc rc;
+
+	if (text == NULL)
+		return (fail_set(fail, FAIL_MEMORY, "out of memory"));
+	rc = begin(local, fail);
+	if (rc == RC_OK) {
+		s = bound(local, LOCAL_OUTBOX_ADD, draft->ref,
+		    draft->key[0] != '\0' ? draft->key : NULL,
+		    draft->recipient);
+		if (s != NULL) {
+			(void)sqlite3_bind_text(s, 4, text, -1, SQLITE_STATIC);
+			(void)sqlite3_bind_int64(s, 5, draft->created_at);
+		}
+		rc = run(local, s, fail);
+		if (rc == RC_OK && sqlite3_changes(local->db) == 0)
+			rc = wait_again(local, draft, fail);
+		rc = finish(local, rc, fail);
+	}
+	mem_free(text);
+	return (rc);
 }
 
 /* Runs one statement with up to three texts in its own transaction. */

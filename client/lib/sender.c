@@ -50,30 +50,6 @@ recipient_of(const json_t *message)
 	return (to != NULL ? to : "");
 }
 
-/* Handles a ${draft} whose ref is stored already, in any state.  If the stored
- * request is equal, marks the stored draft as waiting, even if it was answered
- * or refused before; if it differs, fails with kind DATA. */
-static enum rc
-submit_again(
-    struct local *local, const struct local_draft *draft, struct fail *fail)
-{
-	struct local_draft old;
-	bool same;
-	enum rc rc;
-
-	rc = local_outbox_find(local, draft->ref, &old, fail);
-	if (rc != RC_OK)
-		return (rc);
-	same = json_equal(old.request, draft->request);
-	local_draft_fini(&old);
-	if (same)
-		return (local_outbox_again(local, draft->ref, fail));
-	(void)fail_set(fail, FAIL_DATA,
-	    "this id or key was used for another "
-	    "text");
-	return (fail_cure(fail, "use a fresh --id or --key"));
-}
-
 enum rc
 sender_submit(struct local *local, const json_t *message, const char *key,
     char ret_ref[LOCAL_REF_SIZE], struct fail *fail)
@@ -96,9 +72,12 @@ sender_submit(struct local *local, const json_t *message, const char *key,
 	if (draft.request == NULL)
 		return (fail_set(fail, FAIL_MEMORY, "out of memory"));
 	rc = local_outbox_add(local, &draft, fail);
-	if (rc == RC_EXISTS)
-		rc = submit_again(local, &draft, fail);
 	json_decref(draft.request);
+	if (rc == RC_EXISTS) {
+		(void)fail_set(fail, FAIL_DATA,
+		    "this id or key was used for another text");
+		return (fail_cure(fail, "use a fresh --id or --key"));
+	}
 	if (rc == RC_OK)
 		(void)snprintf(ret_ref, LOCAL_REF_SIZE, "%s", draft.ref);
 	return (rc);
