@@ -197,8 +197,9 @@ UPDATE outbox_attempts SET finished_at = $now, outcome = $outcome,
     status = $status, error = $error
 WHERE outbox_id = $outbox_id AND attempt = $attempt AND outcome IS NULL;
 
--- Counts the messages that wait, by sender and destination.  Runs at the start
--- only.
+-- Counts the messages that wait, by sender and destination.  Reads all rows
+-- that wait, which a transaction does only if it does not know the backlog
+-- (backlog_begin()).
 -- name: outbox_waiting_local
 -- columns: as waiting
 SELECT o.sender_id, 1 AS destination_id, count(*) AS count FROM outbox o

@@ -165,12 +165,12 @@ describe('the outbox', () => {
 	it('in which messages are stuck, or have few retries left', () => {
 		const stuck = { id: 'stuck', bad: true, href: '#outbox?state=sending&stuck=30m',
 			cure: 'The relay should have taken them up again. Open one and see its attempts; it may make the relay fail.' };
-		assert.deepEqual(alert({ stuck_sending: 1 }), { ...stuck, title: '1 message is stuck in sending' });
-		assert.deepEqual(alert({ stuck_sending: 2 }), { ...stuck, title: '2 messages are stuck in sending' });
+		assert.deepEqual(alert({ stuck_sending: 1 }), { ...stuck, title: '1 message or receipt is stuck in sending' });
+		assert.deepEqual(alert({ stuck_sending: 2 }), { ...stuck, title: '2 messages or receipts are stuck in sending' });
 		const near = { id: 'near', bad: false, href: '#outbox?near_failure=3',
 			cure: 'If the refusals go on, they soon become dead letters.' };
-		assert.deepEqual(alert({ near_failure: 1 }), { ...near, title: '1 message has few retries left' });
-		assert.deepEqual(alert({ near_failure: 2 }), { ...near, title: '2 messages have few retries left' });
+		assert.deepEqual(alert({ near_failure: 1 }), { ...near, title: '1 message or receipt has few retries left' });
+		assert.deepEqual(alert({ near_failure: 2 }), { ...near, title: '2 messages or receipts have few retries left' });
 	});
 });
 

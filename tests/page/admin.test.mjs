@@ -82,12 +82,12 @@ describe('an operator sees', () => {
 		await page.getByText('dead.example is not reachable, for 9 h').waitFor();
 		const titles = await page.locator('.alerts .title').allTextContents();
 		assert.match(titles[0], /^Urgent: dead\.example is not reachable/);
-		assert.match(titles[1], /^Urgent: 2 messages are stuck in sending/);
+		assert.match(titles[1], /^Urgent: 2 messages or receipts are stuck in sending/);
 		assert.match(titles[2], /^Urgent: 412 dead letters to decide about/);
 		assert.ok(titles.slice(3).every((one) => one.startsWith('Look soon: ')), titles.join());
 		await page.getByText('more to look at soon').click();
 		await page.getByText('The write-ahead log has 81 MiB').waitFor();
-		await page.getByRole('link', { name: '2 messages are stuck in sending' }).click();
+		await page.getByRole('link', { name: '2 messages or receipts are stuck in sending' }).click();
 		await page.getByRole('heading', { level: 1, name: 'Outbox' }).waitFor();
 		assert.equal(await page.getByLabel('State', { exact: true }).inputValue(), 'sending');
 		await eventually(() => operator.standin.asked.some((ask) => ask.path === '/v1/admin/outbox' &&

@@ -120,7 +120,8 @@ function fromStats(stats: Stats, destinations: Destination[], history: History):
 		add('old', true, `The oldest message waits for ${duration(stats.oldest_pending_age_ms)}`,
 			'No destination is away or paused: look at what is stuck and at the lanes.', '#lanes');
 	if (stats.stuck_sending > 0)
-		add('stuck', true, `${many(stats.stuck_sending, 'message is', 'messages are')} stuck in sending`,
+		add('stuck', true, `${many(stats.stuck_sending, 'message or receipt is',
+			'messages or receipts are')} stuck in sending`,
 			'The relay should have taken them up again. Open one and see its attempts; it may make the relay fail.',
 			'#outbox?state=sending&stuck=30m');
 	const growth = history.growth((one) => one.dead_letters_open, 60_000);
@@ -130,7 +131,8 @@ function fromStats(stats: Stats, destinations: Destination[], history: History):
 			`${growth >= GROWTH ? `${count(growth)} more within a minute. ` : ''}` +
 				'Find the reason they share; then requeue or discard them.', '#dead');
 	if (stats.near_failure > 0)
-		add('near', false, `${many(stats.near_failure, 'message has', 'messages have')} few retries left`,
+		add('near', false, `${many(stats.near_failure, 'message or receipt has',
+			'messages or receipts have')} few retries left`,
 			'If the refusals go on, they soon become dead letters.', '#outbox?near_failure=3');
 	const retries = history.recentRetryRate() ?? stats.retry_rate;
 	if (retries > 0.1)
