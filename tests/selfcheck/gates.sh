@@ -91,6 +91,7 @@ usable() {
 	systemd) command -v systemd-analyze >/dev/null ;;
 	analyze) command -v "${ANALYZE_CC:-gcc}" >/dev/null ;;
 	api-docs) [ -d "$aux/lint/node_modules" ] ;;
+	patches) command -v git >/dev/null ;;
 	esac
 }
 
@@ -104,7 +105,7 @@ defines="$defines -I$build"
 
 # --- the project itself, then the samples -----------------------------------
 for name in layers format banned headers comments words commits limits spdx \
-    sql-list requirements systemd tags not-yet api-docs analyze; do
+    sql-list requirements systemd tags not-yet patches api-docs analyze; do
 	if ! usable "$name"; then
 		number=$((number + 1))
 		echo "ok $number - $name # SKIP its tool is missing"
@@ -127,7 +128,7 @@ for name in layers format banned headers comments words commits limits spdx \
 done
 
 for name in layers format banned headers comments words commits limits spdx \
-    sql-list requirements systemd tags not-yet embed-sql api-docs analyze; do
+    sql-list requirements systemd tags not-yet patches embed-sql api-docs analyze; do
 	usable "$name" || continue
 	wanted=${GATE_SAMPLES:-all}
 	[ "$wanted" != none ] || break
