@@ -35,14 +35,23 @@ static void next_request(struct carry *c);
 
 /* ---- the end ---- */
 
+/* Removes ${c} from outbound.carries, if it is there. */
+static void
+unlist(struct carry *c)
+{
+
+	if (c->listed)
+		TAILQ_REMOVE(&c->outbound->carries, c, entry);
+	c->listed = false;
+}
+
 static void
 end(struct carry *c)
 {
 	struct parcel *parcel = c->parcel;
 	struct outbound *o = c->outbound;
 
-	if (c->listed)
-		TAILQ_REMOVE(&o->carries, c, entry);
+	unlist(c);
 	transfer_fini(&c->transfer, o->multi);
 	buf_fini(&c->body);
 	mem_free(c);
@@ -513,6 +522,8 @@ carry_go_on(struct carry *c, const char *why)
 			break;
 		}
 		c->looked_up = true;
+		/* ask_again() comes here with a carry that is listed. */
+		unlist(c);
 		lookup_for(o, c);
 		break;
 	case DIRECTORY_CLOSED_WAY:

@@ -157,6 +157,37 @@ describe('another server that changes', () => {
 		assert.deepEqual(b.faults, []);
 	});
 
+	it('it was restored twice: an answer from before comes while the document is due', async (t) => {
+		const s = await scene(t, { args: ARGS });
+		const { ann, b } = s;
+		await s.known();
+		const epoch_before = b.epoch;
+		let late;
+		b.next((request, response) => {
+			const taken = request.envelopes.map(({ message_id }) => ({ message_id, status: 'accepted' }));
+			late = () => b.answer(response, { acks: taken, epoch: epoch_before });
+		});
+		const { id } = await ann.send('bob@b.example', 'taken, and lost');
+		await eventually(() => late, 'the request is under way');
+		b.epoch = new Peer('b.example').epoch;
+		for (let i = 0; b.documents < 2; i++)
+			await b.gets((await ann.send('carol@b.example', `another lane ${i}`)).id);
+		await told(s, 'peer_restored');
+
+		// An answer with a third epoch ends the document's lifetime, so
+		// the request is repeated only after another look-up.
+		b.epoch = new Peer('b.example').epoch;
+		await send(s, 'the document is outdated', 'carol');
+		assert.equal(b.documents, 2);
+		late();
+		await eventually(() => b.documents > 2, 'the document is asked for again');
+		await b.gets(id);
+		await until(ann, id, 'sent');
+		await send(s, 'the next parcel');
+		assert.deepEqual((await s.attempts(id)).map(([outcome]) => outcome), ['accepted']);
+		assert.deepEqual(b.faults, []);
+	});
+
 	// The server cannot distinguish a slow answer from a clock that is
 	// behind, so the reported difference may be larger.
 	for (const [seconds, words] of [[90, '([67]\\d|8\\d|90) s ahead of'], [-200, '(199|2\\d\\d) s behind']]) {
