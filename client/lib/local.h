@@ -59,9 +59,11 @@ void local_close(struct local *local);
 
 /* Stores ${draft} (ref, key, recipient, request, created_at) as waiting.  If a
  * draft with the same ref and an equal request exists, marks that one as
- * waiting, even if it was answered or refused before.  If its request differs,
- * leaves it unchanged and returns RC_EXISTS, without setting ${fail}.  All of
- * this is one transaction, so that another process cannot delete the draft
+ * waiting, even if it was answered or refused before.  If the stored request
+ * differs, leaves the stored draft unchanged and returns RC_EXISTS, without
+ * setting ${fail}.  If the stored request is damaged, leaves the stored draft
+ * unchanged, fills ${fail}, and returns RC_CORRUPT.  All of this is one
+ * transaction, so that another process cannot delete the stored draft
  * meanwhile. */
 enum rc local_outbox_add(struct local *local, const struct local_draft *draft,
     struct fail *fail) MUST_USE;

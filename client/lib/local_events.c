@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The events that the client has shown, the cursors up to which it has, and the
- * epoch of the server to which these cursors belong.
+ * The client's database: the events that the client has shown, the cursors
+ * (each the position in the inbox up to which events were shown, with the epoch
+ * to which the position belongs), and the server's present epoch.
  */
 #include <stdio.h>
 #include <string.h>

@@ -75,7 +75,8 @@ local_draft_fini(struct local_draft *draft)
 
 /* Handles a ${draft} whose ref is stored already, in any state, in the caller's
  * transaction.  If the stored request is equal, marks the stored draft as
- * waiting; otherwise returns RC_EXISTS. */
+ * waiting.  Returns RC_EXISTS if the stored request differs, and RC_CORRUPT if
+ * it is damaged. */
 static enum rc
 wait_again(
     struct local *local, const struct local_draft *draft, struct fail *fail)

@@ -19,8 +19,9 @@
  * idempotency key.  outbox.state is "waiting" (to be submitted), "answered"
  * (the server has the message; the row is kept so that the client can submit it
  * again if the server is restored from a backup) or "refused".  Table event
- * holds the shown events, in the order in which they were shown; event_id is
- * the key that event_key() in local.c writes. */
+ * holds shown events; its row numbers grow in the order in which the events
+ * were first stored, and event_id is the key that event_key() in local_events.c
+ * writes. */
 #define LOCAL_SQL_SCHEMA                                                       \
 	"CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)"       \
 	" STRICT, WITHOUT ROWID;"                                              \

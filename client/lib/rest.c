@@ -267,8 +267,9 @@ was_sent(const struct rest *rest)
  * PROTOCOL if ${code} means an answer that is not HTTP, an unsupported protocol
  * or a transfer that keep_body() has stopped, MEMORY if memory has run out, and
  * UNTRUSTED if TLS failed before a part of the request was sent.  Otherwise the
- * kind is UNCERTAIN if the request ${changes} something and was sent or
- * abandoned by its idle function, and UNREACHABLE if not. */
+ * kind is UNREACHABLE if the request does not change anything (${changes} is
+ * false), or if no part of it was sent and its idle function did not abandon
+ * it; else UNCERTAIN. */
 static enum rc
 judge(const struct rest *rest, bool changes, CURLcode code, struct fail *fail)
 {
@@ -407,8 +408,8 @@ perform_beside(struct rest *rest, const struct rest_idle *idle)
 
 /* Sends ${request} once and receives the answer into ${x}.  Returns RC_OK for
  * any HTTP status.  Sets *ret_status to the status of the answer, also if the
- * transfer fails after it; *ret_status stays 0, as the caller has set it, if no
- * status came. */
+ * transfer of the body then fails.  If no status came, *ret_status stays 0, as
+ * the caller has set it. */
 static enum rc
 perform(struct rest *rest, const struct rest_request *request,
     struct exchange *x, long *ret_status, struct fail *fail)

@@ -53,8 +53,9 @@ struct sender {
  * outbox as waiting, for sender_flush(), and on RC_OK writes its ref: "key:"
  * and ${key} or, if ${key} is NULL, the "id" of ${message}.  The caller gives
  * at least one of the two.  If a draft with the same ref is stored already,
- * makes that draft wait again if its content is equal, and fails with kind DATA
- * otherwise. */
+ * makes that draft wait again if its content is equal.  Fails with kind DATA if
+ * the content differs, and with kind INPUT_OUTPUT if the stored content is
+ * damaged. */
 enum rc sender_submit(struct local *local, const json_t *message,
     const char *key, char ret_ref[LOCAL_REF_SIZE], struct fail *fail) MUST_USE;
 

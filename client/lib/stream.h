@@ -3,12 +3,12 @@
  * The stream of a user's events.  It connects by WebSocket, sends a hello with
  * its cursor (the number of the last event that it has handed on, and the
  * epoch, which is the name of the history of the server's database), and hands
- * the events after the cursor to its owner's callbacks, in order.  Within an
- * epoch it repeats no event, and it reports each gap.  It reconnects by itself
- * with full-jitter back-off, unless a person must act, for example because the
- * server refuses the token or breaks the protocol; then it ends.  The server
- * sees each connection of the stream as a session.  Thread: the one that runs
- * its loop.
+ * the events after the cursor to its owner's callbacks, in order.  It repeats
+ * events only after epoch_changed(), and it reports each gap.  It reconnects by
+ * itself with full-jitter back-off, unless a person must act, for example
+ * because the server refuses the token or breaks the protocol; then it ends.
+ * The server sees each connection of the stream as a session.  Thread: the one
+ * that runs its loop.
  *
  *   WAITING --timer--> CONNECTING --established--> GREETING
  *      ^                   |                          | welcome
@@ -72,14 +72,16 @@ struct stream_ops {
 	void (*caught_up)(void *arg);
 	/* The server has answered the stream_send() that returned ${re}.
 	 * sent(): it has accepted the message; ${frame} has the outbox entry.
-	 * refused(): it has refused the message because of ${why}.  Neither is
-	 * called if the connection is lost before the answer comes. */
+	 * refused(): it has refused the message, for now or finally (see
+	 * sender_refused()), because of ${why}.  Neither is called if the
+	 * connection is lost before the answer comes. */
 	void (*sent)(void *arg, int64_t re, const json_t *frame);
 	void (*refused)(void *arg, int64_t re, const struct fail *why);
 	/* The server has another epoch (as after a restore from a backup), or
-	 * its inbox ends before the cursor.  The stream connects again and
-	 * starts at the oldest event that the server keeps, so events can come
-	 * that were handed on before. */
+	 * the user's inbox ends before the cursor.  The stream connects again
+	 * and starts at the oldest event that the server keeps, so events can
+	 * come that were handed on before.  If the cursor was reset six times
+	 * without a welcome, the stream ends instead. */
 	void (*epoch_changed)(void *arg);
 	/* The events from ${expected} to ${oldest} - 1 are no longer kept.  The
 	 * stream continues at ${oldest}. */
@@ -142,8 +144,9 @@ int64_t stream_send(struct stream *stream, const json_t *message);
 void stream_finish(struct stream *stream);
 
 /* stream_state() returns the state.  stream_epoch() returns the epoch of the
- * cursor, "" if it is not known, as after a reset of the cursor.  stream_seq()
- * returns the seq of the cursor: that of the last event handed on or skipped.
+ * cursor, "" if it is not known, as after a reset of the cursor; the text
+ * belongs to the stream, which overwrites it when the epoch changes.
+ * stream_seq() returns the seq of the last event handed on or skipped.
  * At first it is options.seq; if that is -1, the first welcome replaces it by
  * the last seq that this device has acked.  After a reset it is 0. */
 enum stream_state stream_state(const struct stream *stream);

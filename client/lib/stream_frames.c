@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Reads the frames that the server sends.  This file owns the rules of the
- * cursor: within an epoch no event is handed on twice, and a gap is always
- * reported.
+ * cursor: no event is handed on twice unless the cursor was reset meanwhile
+ * (epoch_changed()), and a gap is always reported.
  */
 #include "lib/stream_internal.h"
 

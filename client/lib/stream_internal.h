@@ -60,8 +60,8 @@ struct stream {
 };
 
 /* Parses the complete frame in stream->in and handles it, which can call the
- * owner.  Returns false if the caller must drop the connection; stream->fail
- * then has the reason. */
+ * owner's callbacks.  Returns false if the caller must drop the connection;
+ * stream->fail then has the reason. */
 bool stream_frame_read(struct stream *stream);
 
 /* Sets the state. */

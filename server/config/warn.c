@@ -2,8 +2,9 @@
 /*
  * config_warn(), which warns about settings that are valid but dangerous or
  * without effect.  Such settings are not refused, because a test bed may need
- * them.  Here is the warning about networks that are too wide; federation.c has
- * the other warnings, all of which are about federation.
+ * them.  This file has config_warn_wide(), which warns about networks that are
+ * too wide; federation.c has the other warnings, all of which are about
+ * federation.
  */
 #include "base/mem.h"
 #include "config/config_internal.h"

@@ -98,8 +98,9 @@ void crypt_hash_once(const void *p, size_t n, uint8_t ret[CRYPT_HASH_SIZE]);
 /* "tb_", 43 characters of base64url, no NUL. */
 #define CRYPT_TOKEN_LEN 46
 
-/* Makes a token from 32 bytes of the random generator ${rnd}.  The caller sends
- * ${ret_text} to the owner once, and stores only ${ret_hash}. */
+/* Makes a token from 32 bytes of the random generator ${rnd}: its text, and the
+ * hash of this text (as crypt_token_hash()).  The caller sends ${ret_text} to
+ * the user who logs in, once, and stores only ${ret_hash}. */
 void crypt_token_new(struct rnd *rnd, char ret_text[CRYPT_TOKEN_LEN + 1],
     uint8_t ret_hash[CRYPT_HASH_SIZE]);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The interface to the database: prepared statements by name, parameters, rows,
- * transactions.  SQLite and PostgreSQL differ in the text of the statements
- * (schema/) and in the driver behind `struct db_driver`; all code above this
- * interface is written once.
+ * The interface to the database: prepared statements (enum sql_stmt),
+ * parameters, rows, transactions.  SQLite and PostgreSQL differ in the text of
+ * the statements (schema/) and in the driver behind `struct db_driver`; all
+ * code above this interface is written once.
  *
  * A connection belongs to one thread; only db_sync() may be called from
  * another.  Pointers that a row returns are borrowed: they are valid until the
@@ -105,13 +105,13 @@ struct db_options {
 
 	/* PostgreSQL only.  A variable with the id of the lineage (history of
 	 * the database) that the server must have; 0: any server that is not a
-	 * standby is accepted.  The pointer is kept, and db_open() and each
-	 * db_begin() read the variable.  If the server has another lineage,
-	 * db_open() returns RC_AWAY; db_begin() first makes a new connection,
-	 * and returns RC_AWAY if the new connection also reaches a server of
-	 * another lineage.  NULL: the lineage is not checked; unless the url
-	 * sets target_session_attrs, a writer refuses a standby and a reader
-	 * accepts it. */
+	 * standby is accepted.  The pointer is kept; db_open(), each db_begin()
+	 * and every other call that may connect again read the variable.  If
+	 * the server has another lineage, db_open() returns RC_AWAY; db_begin()
+	 * first makes a new connection, and returns RC_AWAY if the new
+	 * connection also reaches a server of another lineage.  NULL: the
+	 * lineage is not checked; unless the url sets target_session_attrs, a
+	 * writer refuses a standby and a reader accepts it. */
 	const atomic_int_fast64_t *lineage;
 };
 
@@ -215,8 +215,9 @@ void db_close(struct db *db);
  * ${each} (may be NULL) is called for each row.  *ret_changed (NULL: not
  * wanted) is the number of rows that an INSERT, UPDATE or DELETE has changed;
  * after other statements, and after an error, it means nothing.  RC_EXISTS: a
- * row with this key exists.  RC_BUSY: a lock was not free in time, or on
- * PostgreSQL the statement took too long or the server lacks a resource.
+ * row with this key exists.  RC_BUSY: a lock was not free in time (with NOWAIT:
+ * at once), or on PostgreSQL the statement took too long or the server lacks a
+ * resource.
  * RC_CONFLICT: PostgreSQL reports a deadlock or a serialization failure.
  * RC_AWAY: the connection to PostgreSQL was lost in this call, or earlier in
  * the transaction; if it was lost before the call and no transaction is open,
@@ -225,10 +226,11 @@ enum rc db_run(struct db *db, int stmt, const struct db_val *params, size_t n,
     db_row_fn each, void *arg, int64_t *ret_changed, struct err *err) MUST_USE;
 
 /* Runs ${stmt} once for each of ${nrows} rows of ${n} parameters, in order.  On
- * PostgreSQL a statement that takes arrays runs once for up to 512 rows.  If no
- * transaction is open, each run is a transaction of its own.  Stops at the
- * first error.  *ret_changed (NULL: not wanted) is the total of changed rows;
- * after an error, the total of the runs before the one that failed. */
+ * PostgreSQL a statement that takes arrays runs once for each group of up to
+ * 512 rows.  If no transaction is open, each run is a transaction of its own.
+ * Stops at the first error.  *ret_changed (NULL: not wanted) is the total of
+ * changed rows; after an error, the total of the runs before the one that
+ * failed. */
 enum rc db_exec_many(struct db *db, int stmt, const struct db_val *params,
     size_t n, size_t nrows, int64_t *ret_changed, struct err *err) MUST_USE;
 
@@ -273,10 +275,10 @@ enum rc db_run_many(struct db *db, int stmt, const struct db_set *set,
  * If this call also runs or queues a statement of its own, it returns
  * RC_INTERNAL in place of RC_EXISTS and RC_CONFLICT of an earlier statement, so
  * that its caller does not take the error for one of its own statement.  But
- * db_pipeline_flush(), and every call that finds the queue full, return
- * RC_CONFLICT for these two codes; db_commit() returns RC_INTERNAL for them if
- * it sends COMMIT together with the queue, and RC_CONFLICT if it sends the
- * queue before.
+ * db_pipeline_flush(), and a call that sends the queue because it is full,
+ * return RC_CONFLICT for these two codes; db_commit() returns RC_INTERNAL for
+ * them if it sends COMMIT together with the queue, and RC_CONFLICT if it sends
+ * the queue before.
  *
  * With a driver without a pipeline (SQLite), db_pipeline_write() and
  * db_pipeline_query() run each statement at once, and return its error
@@ -297,9 +299,9 @@ enum rc db_pipeline_write(struct db *db, int stmt, const struct db_set *set,
 /* Queues ${stmt} for each row of ${set}, as db_run_many(), but on PostgreSQL
  * ${stmt} need not take arrays if ${set} has only one row.  ${each}, which must
  * not use ${db}, is called for the result rows by this call on SQLite and
- * outside a transaction, else by the call that sends the queue; ${arg} must
- * live until db_pipeline_flush(), db_commit() or db_rollback() has returned.
- * ${set} is borrowed for the call. */
+ * outside a transaction, else by the call that sends the queue, but never by
+ * db_rollback(); ${arg} must live until db_pipeline_flush(), db_commit() or
+ * db_rollback() has returned.  ${set} is borrowed for the call. */
 enum rc db_pipeline_query(struct db *db, int stmt, const struct db_set *set,
     db_row_fn each, void *arg, struct err *err) MUST_USE;
 
@@ -332,10 +334,10 @@ enum rc db_commit_early(
     struct db *db, bool *ret_owed, struct err *err) MUST_USE;
 
 /* Makes all commits durable that db_commit_early() made before this call.
- * RC_IO: the sync failed, and every later call on ${db} fails, too, because the
- * system does not say which writes it has lost.  On PostgreSQL it does nothing
- * and returns RC_OK.  Thread: any, also while the owner of the connection
- * works. */
+ * RC_IO: the sync failed; every later db_sync(), and every later db_commit()
+ * that writes, returns RC_IO, too, because the system does not say which writes
+ * it has lost.  On PostgreSQL it does nothing and returns RC_OK.  Thread: any,
+ * also while the owner of the connection works. */
 enum rc db_sync(struct db *db, struct err *err) MUST_USE;
 
 /* Rolls back if a transaction is open. */
@@ -437,7 +439,8 @@ bool db_multi_writer(const struct db *db);
  * lock that the statement does not wait for (NOWAIT), or a unique key that
  * exists (another transaction may have just inserted the row).  The same
  * transaction may then succeed if it is run again at once.  db_rollback() does
- * not change the answer; the next statement, db_begin() and db_commit() do.
+ * not change the answer; the next statement, db_begin(), db_commit() and
+ * db_pipeline_flush() first reset it to false.
  * False on SQLite. */
 bool db_retryable(const struct db *db);
 
@@ -449,8 +452,8 @@ void db_set_lock_timeout(struct db *db, int64_t ms);
 
 /* Returns whether the last error that PostgreSQL has reported was that a
  * statement waited for a lock longer than the limit of db_set_lock_timeout().
- * A statement that succeeds and a connection that is lost do not change the
- * answer.  False on SQLite. */
+ * Call it directly after RC_BUSY: a statement that succeeds does not reset the
+ * answer to false.  False on SQLite. */
 bool db_lock_timed_out(const struct db *db);
 
 /* Returns whether this process can never trust the database again after ${rc}:

@@ -57,9 +57,9 @@ take_description(
 	return (RC_OK);
 }
 
-/* Returns the text that the writer prepares for the statement ${text}: its text
- * and the clause that locks the rows that it reads.  The caller frees the
- * result; NULL: out of memory. */
+/* Returns the text that a DB_WRITER connection prepares for the statement
+ * ${text}: the text of the statement, and its locking clause (FOR UPDATE ...).
+ * The caller frees the result; NULL: out of memory. */
 static char *
 writers_text(const struct sql_text *text)
 {
@@ -110,8 +110,8 @@ db_postgres_prepare(struct db_postgres *p, int id,
 		return (err_set(err, RC_INTERNAL,
 		    "%s is run while results are taken", text->name));
 	if (p->conn == NULL) {
-		/* In a transaction this fails: the earlier statements of the
-		 * transaction were lost with the connection, so its later ones
+		/* In a transaction the call fails and does not connect again:
+		 * its earlier statements were lost, so its later statements
 		 * must not run on a new connection. */
 		rc = p->open ? err_set(err, RC_AWAY, "the database is away")
 			     : db_postgres_connect(p, err);

@@ -24,8 +24,8 @@
 /* Settings of libpq, each of which is used if the url does not set it.  Because
  * of the first five (in seconds, but tcp_user_timeout in milliseconds and
  * keepalives_count a number), libpq notices within about ten seconds that a
- * server has disappeared.  The last one refuses a standby; a reader that
- * follows no lineage connects without it. */
+ * server has disappeared.  The last one refuses a standby; a reader whose
+ * db_options.lineage is NULL connects without it. */
 static const struct {
 	const char *name, *value;
 } defaults[] = {
@@ -86,9 +86,9 @@ list_settings(const struct db_postgres *p, const PQconninfoOption *options,
 }
 
 /* libpq calls this for each notice of the server; after configure() has set
- * client_min_messages, the server sends only warnings.  Sets ${p}->warned: the
- * statement may not have done all it should.  For example, an administrator has
- * canceled the wait of a commit for a standby. */
+ * client_min_messages, the server sends only warnings.  Sets ${p}->warned: a
+ * commit during which this happens returns RC_UNCONFIRMED.  For example, an
+ * administrator has canceled the wait of the commit for a standby. */
 static void
 note_warning(void *arg, const PGresult *result)
 {
@@ -165,9 +165,10 @@ ask_refusal(const char *const names[], const char *const values[],
 	PQfinish(conn);
 }
 
-/* Only the operator can correct a rejected user or password or a missing right
- * (RC_DENIED), or the name of a database that does not exist (RC_INVALID);
- * every other cause may pass by itself (RC_AWAY). */
+/* Returns the result code for a connection that was refused with the SQLSTATE
+ * ${state} ("": not known).  Only the operator can correct a rejected user or
+ * password or a missing right (RC_DENIED), or the name of a database that does
+ * not exist (RC_INVALID); every other cause may pass by itself (RC_AWAY). */
 static enum rc
 rc_of_refusal(const char *state)
 {
@@ -329,8 +330,8 @@ configure(struct db_postgres *p, struct err *err)
 /* ---- staying connected ---- */
 
 /* The most reads of an idle connection in one check, for what the server has
- * sent by itself: a changed setting, or the announcement of a shutdown.  If
- * more is left after them, the check goes by what it has read. */
+ * sent by itself: a changed setting, or the announcement of a shutdown.  The
+ * check does not wait, and ignores data that is left after these reads. */
 #define UNASKED_MAX 8
 
 /* Returns whether the idle connection is still alive and no shutdown is

@@ -4,11 +4,12 @@
  * with the next one whose result is, in one round trip (libpq's pipeline mode,
  * PostgreSQL documentation, chapter "Pipeline Mode").
  *
- * Promises: results are taken in the order of the statements.  When the server
- * reports that one has failed, it skips all later ones, and the flush returns
- * that failure.  When only the driver's own check of a result fails (a wrong
- * number of changed rows, an error of a callback), the server runs the later
- * statements all the same, and the flush returns the failure of the check.
+ * Promises: results are taken in the order of the statements.  When a statement
+ * fails at the server, the server skips all later ones in the pipeline, and the
+ * flush returns that failure.  When only the driver's own check of a result
+ * fails (a wrong number of changed rows, an error of a callback), the server
+ * runs the later statements all the same, and the flush returns the failure of
+ * the check.
  * Between two calls of this driver a connection is in pipeline mode exactly
  * while its pipeline is not empty.
  */
@@ -116,12 +117,12 @@ failure_of_earlier(enum rc rc)
 	return (rc == RC_EXISTS || rc == RC_CONFLICT ? RC_INTERNAL : rc);
 }
 
-/* Takes the results of all statements, until the connection is lost, and calls
- * their callbacks until the first failure, which is returned.  If nothing has
- * failed, *ret is the result of the last statement, which the caller clears;
- * else *ret is not changed.  With ${ret} (may be NULL), RC_EXISTS and
- * RC_CONFLICT of a statement before the last one are returned as
- * RC_INTERNAL. */
+/* Takes the results of all statements in the pipeline, until the connection is
+ * lost, and calls their callbacks until the first failure, which is returned.
+ * If nothing has failed, *ret is the result of the last statement, which the
+ * caller clears; else *ret is not changed.  If ${ret} is not NULL, RC_EXISTS
+ * and RC_CONFLICT of a statement before the last one are returned as
+ * RC_INTERNAL; if ${ret} is NULL, they are returned unchanged. */
 static enum rc
 take_all(
     struct db_postgres *p, int64_t until_ms, PGresult **ret, struct err *err)

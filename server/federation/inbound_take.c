@@ -84,10 +84,11 @@ answer_reconnect(struct inbound_call *call, struct envelope_answer *answer)
 
 /* Returns the reason to send to the peer for an envelope for which the
  * transaction has decided ${reason}.  This is ${reason} itself, except for
- * ENVELOPE_UNKNOWN_RECIPIENT, because the peer may be guessing names.  That
- * reason charges 1 to the rate limit INBOUND_UNKNOWN.  If the limit is used up,
- * returns ENVELOPE_LIMITED instead and charges nothing, so that the peer does
- * not learn whether the name exists. */
+ * ENVELOPE_UNKNOWN_RECIPIENT, because the peer may be guessing names: each
+ * answer with that reason charges 1 to the rate limit INBOUND_UNKNOWN (of the
+ * peer and, unless the peer is pinned, of all unpinned peers together).  If
+ * this limit is used up, returns ENVELOPE_LIMITED instead and charges nothing,
+ * so that the peer does not learn whether the name exists. */
 static enum envelope_reason
 reason_told(struct inbound_call *call, enum envelope_reason reason)
 {

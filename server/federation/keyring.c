@@ -106,10 +106,10 @@ unit_finished(struct unit *base)
 }
 
 /* If the keyring has keys that are no longer published, and no unit of this
- * function is under way, submits a unit that retires these keys, and so erases
- * their seeds.  Without such a unit the seeds would stay in the database until
- * an operator changes keys.  If the writer does not take the unit, the next
- * reading of the keys tries again.  Thread: reader. */
+ * function is under way, submits a unit of work that retires these keys, and so
+ * erases their seeds.  Without such a unit the seeds would stay in the database
+ * until an operator changes keys.  If the writer does not take the unit, or the
+ * unit fails, the next reading of the keys tries again.  Thread: reader. */
 static void
 retire_expired(struct keyring *k)
 {
@@ -130,9 +130,10 @@ retire_expired(struct keyring *k)
 
 /* Replaces the keys in memory by those of the database, and then calls
  * retire_expired().  After an error the keys in memory stay as they are; the
- * next reading comes soon, because the loop of outbound.c calls
- * keyring_refresh() at each turn.  The error is not reported here: while the
- * database is away, readers_can_begin() is false, so that /readyz answers 503.
+ * next reading begins keyring_refresh_ms after this one, because the loop of
+ * outbound.c calls keyring_refresh() at each turn.  The error is not reported
+ * here: while the database is away, readers_can_begin() is false, so that
+ * /readyz answers 503.
  * Thread: reader. */
 static void
 read_keys(struct read_job *job, struct db *db, struct err *err)

@@ -49,13 +49,15 @@ drop(struct lookup *l)
 
 /* ---- the end ---- */
 
-/* Ends and frees ${l}, and lets the parcels that wait for it continue: each is
- * sent if the directory has a fresh document of the peer now, and fails
- * otherwise, for the reason ${why} (NULL, if the look-up itself has not failed:
- * "no document").  If ${ours} is true or the server stops, all of these parcels
- * fail by carry_fail_here(), so the circuit breaker of the peer does not count
- * it.  Then begins the look-up l->after, if there is one, unless the server
- * stops. */
+/* Ends and frees ${l}, and passes each parcel that waits for ${l} to
+ * carry_go_on(): the parcel is sent if the directory has a fresh document of
+ * the peer now and the peer is not blocked, and fails otherwise.  The reason is
+ * then ${why} (NULL, if the look-up itself has not failed: "no document"),
+ * unless the peer is blocked.  But if ${ours} is true or the server stops, all
+ * these parcels fail by carry_fail_here(), so that the circuit breaker of the
+ * peer does not count the failures.  At the end begins the look-up l->after, if
+ * there is one; if the server stops, or another look-up of the domain has been
+ * started meanwhile, frees l->after instead. */
 static void
 let_go(struct lookup *l, const char *why, bool ours)
 {
@@ -97,8 +99,9 @@ end(struct lookup *l)
 /* Ends ${l} because this server cannot do the look-up now: it is short of
  * memory, overloaded, stopping or without its database, or the transaction
  * refused to store the document.  The parcels that wait for ${l} fail by
- * carry_fail_here(), so the circuit breaker of the peer does not count it.  The
- * next request or parcel for the domain may start another look-up. */
+ * carry_fail_here(), so that the circuit breaker of the peer does not count the
+ * failures.  The next request of the peer, or parcel for the peer, may start
+ * another look-up. */
 static void
 put_off(struct lookup *l, const char *why)
 {
@@ -278,12 +281,13 @@ refill(struct outbound *o)
 	o->fetches_at_ms = now;
 }
 
-/* Fetches the document at once if a parcel waits for the look-up.  A look-up
- * for which no parcel waits (a stranger's) is limited.  If the bucket of
- * LOOKUP_FETCHES_MINUTE fetches is empty, the look-up ends with put_off(), so
- * that the queue stays short.  Otherwise it fetches now, or stays in the phase
- * LOOKUP_QUEUED until fewer than LOOKUP_FETCHES fetches for strangers are under
- * way. */
+/* Fetches the document at once if a parcel waits, or has waited, for the
+ * look-up.  A look-up for which no parcel has waited (a stranger's) is limited.
+ * If the bucket of LOOKUP_FETCHES_MINUTE fetches is empty, the look-up ends
+ * with put_off(), so that the queue stays short.  Otherwise it takes 1 from the
+ * bucket, and fetches now if fewer than LOOKUP_FETCHES fetches for strangers
+ * are under way; if not, it stays in the phase LOOKUP_QUEUED until
+ * lookup_turn() starts its fetch. */
 static void
 queue(struct lookup *l)
 {

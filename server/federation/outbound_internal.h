@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The parts of the outbound thread: jobs (outbound.c), parcels (carry.c),
- * look-ups of peers (lookup.c).  Thread: outbound, unless said otherwise.
+ * The parts of the outbound thread: jobs (outbound.c), parcels of messages and
+ * receipts for one peer (carry.c), look-ups of peers (lookup.c).  Thread:
+ * outbound, unless said otherwise.
  */
 #ifndef FEDERATION_OUTBOUND_INTERNAL_H
 #define FEDERATION_OUTBOUND_INTERNAL_H
@@ -15,12 +16,12 @@
 #include "federation/outbound.h"
 #include "federation/transfer.h"
 
-/* Limits for look-ups that strangers may have caused, that is for all look-ups
- * that no parcel has waited for.  LOOKUPS_MAX: such look-ups at a time; a
- * further one is not started.  LOOKUP_FETCHES: documents that such look-ups
- * fetch at a time; a further fetch waits.  LOOKUP_FETCHES_MINUTE: documents
- * that such look-ups fetch in a minute; a further look-up ends without its
- * document. */
+/* Limits for look-ups of peers that strangers may have caused, that is for all
+ * look-ups that no parcel (messages to be sent to the peer) has waited for.
+ * LOOKUPS_MAX: such look-ups at a time; a further one is not started.
+ * LOOKUP_FETCHES: documents that such look-ups fetch at a time; a further fetch
+ * waits.  LOOKUP_FETCHES_MINUTE: documents that such look-ups fetch in a
+ * minute; a further look-up ends without its document. */
 #define LOOKUPS_MAX 64
 #define LOOKUP_FETCHES 4
 #define LOOKUP_FETCHES_MINUTE 30
@@ -141,10 +142,11 @@ const struct net_networks *outbound_allowed(
 /* The function directory_options.want.  Thread: any. */
 bool lookup_want(void *arg, const char *domain, enum directory_want what);
 
-/* Lets the parcel ${c} wait for the look-up of its peer that is under way, or
- * starts one, and makes that look-up fetch the document.  When it ends, ${c} is
- * sent or fails; before that, ${c} fails when its time-out has passed.  If the
- * look-up cannot be started, ${c} fails, and is freed, during this call. */
+/* Lets ${c} (a parcel: messages and receipts for one peer) wait for the look-up
+ * of the peer that is under way, or starts one, and makes that look-up fetch
+ * the document of the peer.  When the look-up ends, ${c} is sent or fails; if
+ * the time-out of ${c} passes earlier, ${c} fails then.  If the look-up cannot
+ * be started, ${c} fails during this call.  A parcel that fails is freed. */
 void lookup_for(struct outbound *o, struct carry *c);
 
 /* Starts fetches of look-ups in the phase LOOKUP_QUEUED, while fewer than
@@ -160,18 +162,20 @@ void lookup_stop(struct outbound *o);
 /* The function carrier_remote.send.  Thread: any. */
 void carry_send(void *arg, struct parcel *parcel);
 
-/* Sends the parcel ${c} if the document of its peer is fresh, and fails ${c} if
- * the peer is blocked or not allowed.  Otherwise lets ${c} wait for a look-up.
- * If ${c} has already waited for one, which has brought no fresh document,
- * fails ${c} with the reason ${why} (NULL: "no document") instead. */
+/* Fails the parcel ${c} if the peer is blocked or not allowed.  Otherwise sends
+ * ${c} if the document of the peer in memory is fresh.  If there is no fresh
+ * document, lets ${c} wait for a look-up or, if ${c} has waited for a look-up
+ * already, fails ${c} with the reason ${why} (NULL: "no document"). */
 void carry_go_on(struct carry *c, const char *why);
 
 /* Fails ${c}: the destination was not reached. */
 void carry_fail(struct carry *c, const char *why);
 
 /* Fails the parcel ${c} because of a fault of this server, such as a lack of
- * memory, and frees ${c}.  The circuit breaker of the peer does not count this
- * as a failure, but the peer gets no request for OURS_AGAIN_MS (2 s). */
+ * memory: hands the parcel back to the relay, which sends the items without an
+ * answer again later, and frees ${c}.  The circuit breaker of the peer does not
+ * count this as a failure, but the peer gets no request for OURS_AGAIN_MS
+ * (2 s). */
 void carry_fail_here(struct carry *c, const char *why);
 
 /* Fails all parcels. */

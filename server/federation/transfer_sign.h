@@ -23,8 +23,8 @@ struct transfer_signed {
  * sure that ${t} is a POST with a body to DOCUMENT_DELIVER_PATH, and has not
  * begun.  Returns RC_INVALID, with no header added, if signature_make() fails:
  * the clock is before 1970, or a text of ${s} or ${key} is malformed or too
- * long.  Returns RC_NO_MEMORY if only some of the headers could be added;
- * transfer_fini() frees them.  Thread: that of ${t}. */
+ * long.  Returns RC_NO_MEMORY if not all headers could be added; those that
+ * were added are freed by transfer_fini().  Thread: that of ${t}. */
 enum rc transfer_sign(struct transfer *t, const struct transfer_signed *s,
     const struct keyring_signer *key, struct err *err) MUST_USE;
 

@@ -345,12 +345,12 @@ read_piece(void *arg, uint64_t pos, char *to, size_t size)
 	return (0);
 }
 
-/* Sets socket options for an answer in pieces, which may go on for hours.  The
- * first limits the unsent bytes in the kernel to UNSENT_BYTES; by default the
- * kernel would buffer some 3 MB for a client that reads nothing.  The second
- * makes the kernel close the connection when sent bytes have not been
- * acknowledged for idle_deadline_ms; the default is a quarter of an hour, and
- * between two pieces none of our own deadlines runs. */
+/* Sets socket options for an answer in pieces, which may go on for hours.
+ * TCP_NOTSENT_LOWAT limits the unsent bytes in the kernel to UNSENT_BYTES; by
+ * default the kernel would buffer some 3 MB for a client that reads nothing.
+ * TCP_USER_TIMEOUT makes the kernel close the connection when sent bytes have
+ * not been acknowledged for idle_deadline_ms; the default is a quarter of an
+ * hour, and between two pieces none of our own deadlines runs. */
 static void
 prepare_pieces(const struct http_request *req)
 {

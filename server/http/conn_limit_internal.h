@@ -30,9 +30,10 @@ enum rc conn_limit_init(
 /* Frees what ${limit} holds.  Accepts a zeroed or half-made one. */
 void conn_limit_fini(struct conn_limit *limit);
 
-/* Counts ${conn} for its address.  Returns false, and does not count it, if the
- * address has reached its limit or there is no memory to count.  If there is no
- * limit, returns true and counts nothing.  Thread: any. */
+/* Counts ${conn} for its address, until conn_free() calls conn_limit_leave().
+ * Returns false, and does not count ${conn}, if the address has reached its
+ * limit or there is no memory to count.  If there is no limit, returns true and
+ * counts nothing.  Thread: any. */
 bool conn_limit_enter(struct conn_limit *limit, struct conn *conn);
 
 /* Uncounts ${conn}, if it was counted.  Thread: any. */

@@ -42,8 +42,8 @@
 
 /* ---- classifying requests ---- */
 
-/* Returns true if the query has a parameter "wait" that is not empty and does
- * not begin with 0. */
+/* Returns true if the query has a parameter "wait" whose value is not empty and
+ * does not begin with 0: the request may then be a long-poll. */
 static bool
 query_waits(const char *query, size_t n)
 {

@@ -7,13 +7,14 @@
  *
  * Life of a request: the loop that owns its connection parses the request,
  * finds the route, collects the body, and calls the route's handler in the
- * loop's thread.  If the route is not HTTP_PUBLIC, the loop calls authorize()
- * (http_authorize_fn) instead, which refuses the request or calls the handler,
- * in any thread.  The handler answers at once or later, from any thread,
- * exactly once, by http_answer() or one of its variants.  If there is no answer
- * yet when authorize() or the handler returns, the loop suspends the
- * connection.  Until the answer the request and everything in it stay valid.
- * After the call that answers, the loop may free the request at any time.
+ * loop's thread.  If the route is not HTTP_PUBLIC and its gate (struct
+ * http_gate) has authorize(), the loop calls authorize() instead, which refuses
+ * the request or calls the handler, in any thread.  The handler answers at once
+ * or later, from any thread, exactly once, by http_answer() or one of its
+ * variants.  If there is no answer yet when authorize() or the handler returns,
+ * the loop suspends the connection.  Until the answer the request and
+ * everything in it stay valid.  After the call that answers, the loop may free
+ * the request at any time.
  */
 #ifndef HTTP_HTTP_H
 #define HTTP_HTTP_H
@@ -62,9 +63,9 @@ struct http_route {
 };
 
 /* Called in the loop's thread, in place of the handler, when a request is
- * complete whose route is not HTTP_PUBLIC.  Finds the sender, and then either
- * calls http_request_authorized(), which calls the handler, or answers with a
- * refusal, at once or later, from any thread.  If http_head_fn has returned
+ * complete whose route is not HTTP_PUBLIC.  Must find the sender, and then
+ * either call http_request_authorized(), which calls the handler, or answer
+ * with a refusal, at once or later, from any thread.  If http_head_fn returned
  * HTTP_SENDER_STRANGER, this function is called before the body is read, and
  * must refuse the request before it returns. */
 typedef void (*http_authorize_fn)(struct http_request *req, void *arg);
@@ -182,12 +183,12 @@ struct http_options {
  * options->listener is given, it is used instead of a new socket; this function
  * takes it over, and closes it on failure.  Copies ${options} and uses the
  * array options->routes only during the call; all other pointers, also those in
- * the array, must stay valid.  Sets ${*ret} only on success.  RC_INVALID:
- * options->listen or a route is malformed, or the host was not found.
- * RC_EXISTS: two routes have the same method and path.  RC_BUSY: listening
- * failed, mostly because the address is taken or does not exist.  RC_DENIED:
- * the process may not listen on the address.  Also RC_NO_MEMORY, and RC_IO or
- * RC_INTERNAL from the system or libmicrohttpd. */
+ * the array, must stay valid until http_stop().  Sets ${*ret} only on success.
+ * RC_INVALID: options->listen or a route is malformed, or the host was not
+ * found.  RC_EXISTS: two routes have the same method and path.  RC_BUSY:
+ * listening failed, mostly because the address is taken or does not exist.
+ * RC_DENIED: the process may not listen on the address.  Also RC_NO_MEMORY, and
+ * RC_IO or RC_INTERNAL from the system or libmicrohttpd. */
 enum rc http_new(const struct http_options *options, struct http **ret,
     struct err *err) MUST_USE;
 
@@ -360,11 +361,11 @@ void http_answer_static(struct http_request *req, int status,
  * that grows while events happen.  Sends ${first}, whose content it takes, or a
  * 503 as http_answer() does.  Each time libmicrohttpd has read a whole piece,
  * the loop calls ${more} with ${arg}, until a piece is the last one, the
- * connection ends, or the server stops.  Each call of ${more} makes sure that
- * http_answer_piece() is called once, at once or later.  From the call of
- * ${more} until http_answer_piece() the thread that makes the piece owns the
- * request; while a piece is sent, the loop does.  Thread of ${more}: the
- * loop's. */
+ * connection ends, or the server stops.  ${more} must call http_answer_piece()
+ * once, or make sure that another thread or a timer calls it later.  From the
+ * call of ${more} until http_answer_piece() the thread that makes the piece
+ * owns the request; while a piece is sent, the loop does.  Thread of ${more}:
+ * the loop's. */
 typedef void (*http_more_fn)(struct http_request *req, void *arg);
 void http_answer_pieces(struct http_request *req, const char *content_type,
     struct buf *first, http_more_fn more, void *arg);

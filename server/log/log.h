@@ -24,9 +24,9 @@ enum log_level { LVL_DEBUG, LVL_INFO, LVL_WARN, LVL_ERROR };
 
 enum log_format { LOG_FMT_TEXT, LOG_FMT_JSON };
 
-/* X(id, level, meaning): one row for each event, sorted by subject.  The name
- * of an event in the log is its id in lower case with '.' for the first '_':
- * SERVER_READY is logged as "server.ready". */
+/* X(id, level, meaning): one row for each event, grouped by subject.  The
+ * name of an event in the log is its id in lower case with '.' for the first
+ * '_': SERVER_READY is logged as "server.ready". */
 #define LOG_EVENT_TABLE(X)                                                     \
 	X(SERVER_START, LVL_INFO, "the program begins to start")               \
 	X(SERVER_SETTING, LVL_WARN,                                            \
@@ -133,8 +133,10 @@ struct log_options {
 /* Starts the log thread and sets the level; the caller makes sure that the
  * thread does not run yet.  Returns RC_NO_MEMORY if there is no memory or the
  * thread cannot be started; nothing has changed then.  ${options} is copied,
- * but its descriptor, clock and timing must last until log_stop() has returned.
- * Before log_start() and after log_stop(), lines go to stderr directly. */
+ * but its descriptor, clock and timing must last until log_stop() has returned,
+ * and if log_stop() abandons the thread, until the program ends.  Before
+ * log_start() and after log_stop(), lines go to stderr directly, but none after
+ * log_last(). */
 enum rc log_start(const struct log_options *options, struct err *err) MUST_USE;
 
 /* Lets the log thread write the lines in the ring, for at most log_stop_ms, and

@@ -10,9 +10,9 @@
  *
  * A restored database gets a new epoch, a name of its history that is a part of
  * each client's cursor.  From the epoch clients learn that their cursors are no
- * longer valid, and they send again the messages that they have sent.  So the
- * messages that were accepted after the backup come back, if their senders
- * still have them.
+ * longer valid, and they send again, with the same ids, the messages that they
+ * have sent.  So the messages that were accepted after the backup come back, if
+ * their senders still have them, and no message is stored twice.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -90,10 +90,10 @@ copy_file(int in, const char *from, const char *to, struct err *err)
 /* ---- verification ---- */
 
 /* Verifies with fsck that ${path} is an intact database of twinbox, rows and
- * schema, fills ${report}, and prints violations to standard error.  ${name} is
- * the file's name in the error text about violations.  RC_CORRUPT: there are
- * violations, or the file is too damaged to be opened; any other error means
- * that not everything could be read. */
+ * schema, fills ${report}, and prints at most FSCK_PLACES violations of each
+ * kind to standard error.  ${name} is the file's name in the error text about
+ * violations.  RC_CORRUPT: there are violations, or the file is too damaged to
+ * be opened; any other error means that not everything could be read. */
 static enum rc
 prove(const char *path, const char *name, struct fsck_report *report,
     struct err *err)
@@ -223,10 +223,11 @@ count_found(void *arg, const char *what, const char *place)
 }
 
 /* Returns RC_INVALID unless ${path}, a copy of the file ${name}, has the schema
- * of twinbox, of this version or an older one; prints where the schema differs.
- * RC_INVALID also if the file cannot be opened because it is damaged or not a
- * database; rows are not checked here (see prove()).  Without this check the
- * migration would turn an empty file into a database. */
+ * of twinbox, of this version or an older one; prints where the schema differs,
+ * at most FSCK_PLACES places.  RC_INVALID also if the file cannot be opened
+ * because it is damaged or not a database; rows are not checked here (see
+ * prove()).  Without this check the migration would turn an empty file into a
+ * database. */
 static enum rc
 check_backup(const char *path, const char *name, struct err *err)
 {
@@ -303,10 +304,11 @@ renew(const char *path, struct position *ret, struct err *err)
 	return (rc);
 }
 
-/* Refuses a restore if there is a write-ahead log without its database.  SQLite
- * would apply that log to the restored database, and the log may hold the
- * newest messages of the database that somebody has moved or removed.  An empty
- * log, which readers leave, does no harm. */
+/* Returns RC_EXISTS, which ends the restore, if a write-ahead log that is not
+ * empty lies beside ${path}, but there is no database ${path}.  SQLite would
+ * apply that log to the restored database, and the log may hold the newest
+ * messages of the database that somebody has moved or removed.  An empty log,
+ * which readers leave, does no harm. */
 static enum rc
 check_no_stray_log(const char *path, struct err *err)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The requests of `twinboxd check-federation`, one after the other:
- * check_document() fetches the document of the server that is checked;
- * check_own() fetches that of this server from the place where other servers
- * fetch it; check_request() sends a signed request to the server that is
- * checked, and sends it once more if the answer is key-unknown.
+ * check_document() fetches the document (JSON with the URL and the public keys)
+ * of the server that is checked; check_own() fetches the document of this
+ * server from the place where other servers fetch it; check_request() sends a
+ * signed request to the server that is checked, and after a pause sends it once
+ * more if the answer is key-unknown.
  */
 #include <sys/socket.h>
 

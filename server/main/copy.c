@@ -33,8 +33,9 @@
 #include "upkeep/copy.h"
 #include "upkeep/preflight.h"
 
-/* A node of the source whose last heartbeat is younger than this (in
- * milliseconds) counts as serving.  Nodes write a heartbeat every 2 s; the
+/* A node of the source that is not marked as left (by itself when it stops, or
+ * by another node) and whose last heartbeat is younger than this, in
+ * milliseconds, counts as serving.  Nodes write a heartbeat every 2 s; the
  * limit is higher because a heartbeat has the time of the node's clock, which
  * may differ from this program's.  After a node was killed, the copy is refused
  * for about this long, unless another node has marked the killed one as

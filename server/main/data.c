@@ -9,13 +9,13 @@
  *	FILE-lock	one process writes to the SQLite database FILE, whatever
  *			its data directory is
  *
- * A database of PostgreSQL has no lock here, because other nodes write to it,
- * too.
+ * With a PostgreSQL database only DATA/lock is taken: other nodes, which have
+ * data directories of their own, write to the database, too.
  *
  * A user who can write to the directory or to the files of an SQLite database
  * can make an account an administrator's.  So data_open(), and data_look() on
  * SQLite, return RC_DENIED if the mode of one of these lets group or others
- * write.
+ * write.  data_open() also checks the folder of the files (check_folder()).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -144,7 +144,8 @@ check_mode(const char *path, const struct stat *st, struct err *err)
  * file, which may be another than the data directory: they can put another
  * file, or another write-ahead log, in the place of the database.  The sticky
  * bit does not prevent this, because the log does not always exist.  Returns
- * RC_OK if the folder does not exist, and on PostgreSQL. */
+ * RC_OK if stat() of the folder fails (it does not exist, say), and on
+ * PostgreSQL. */
 static enum rc
 check_folder(const struct data *data, struct err *err)
 {
@@ -230,7 +231,9 @@ lock_file(const char *path, int *ret, struct err *err)
 
 /* Stores in ${ret}, an array of ${size} bytes, the absolute path of the SQLite
  * file without symbolic links, so that every way to name the file gives the
- * same path.  Returns false if the folder of the file does not exist. */
+ * same path.  If the file does not exist, only the links in the path of its
+ * folder are resolved.  Returns false if the path of the folder cannot be
+ * resolved (the folder does not exist, say). */
 static bool
 real_path(const struct data *data, char *ret, size_t size)
 {
@@ -253,8 +256,10 @@ real_path(const struct data *data, char *ret, size_t size)
 }
 
 /* Takes the lock of the directory, and on SQLite that of the database file.  If
- * the folder of the file does not exist, takes no lock of the file and returns
- * RC_OK: the caller's next step, opening the database, reports that error. */
+ * real_path() fails (the folder of the file does not exist, say), takes no lock
+ * of the file and returns RC_OK: opening the database later reports the error.
+ * RC_BUSY: another process holds the lock of the directory; RC_CONFLICT:
+ * another process holds the lock of the file. */
 static enum rc
 take_locks(struct data *data, struct err *err)
 {

@@ -5,8 +5,8 @@
  * New messages are then refused, so that deliveries, acks, reads and operators'
  * commands still find space.  Users get the problem storage-full; other servers
  * get inbox-full, a temporary refusal, after which they send the message again.
- * The flag is never set if disk-reserve is 0, on PostgreSQL, or while statvfs()
- * fails.
+ * The flag is always false if disk-reserve is 0, and on PostgreSQL.  If
+ * statvfs() fails, disk_look() sets the flag to false, too.
  */
 #include <inttypes.h>
 #include <sys/statvfs.h>

@@ -131,10 +131,11 @@ enum rc rollback_check(const struct data *data, struct db *db, bool accept,
 enum rc rollback_set_position(
     const struct data *data, struct db *db, struct err *err) MUST_USE;
 
-/* Logs that a start waits for ${what}.  A call less than log_wait_ms
- * (milliseconds, base/timing.h) after the last one that logged does nothing,
- * even if ${what} differs.  ${err}: the last failure; NULL: none is known.
- * Thread: main, or `open` (opening.c) while main waits for it. */
+/* Logs that the start of a server, or a command that migrates a PostgreSQL
+ * database, waits for ${what}.  A call less than log_wait_ms (milliseconds,
+ * base/timing.h) after the newest call that logged does nothing, even if
+ * ${what} differs.  ${err}: the newest failure; NULL: none is known.  Thread:
+ * main, or `open` (opening.c) while main waits for it. */
 void data_waits(const struct err *err, const char *what);
 
 /* Returns options with which db_open() opens the database of ${data}.  The mode
@@ -170,19 +171,20 @@ enum rc files_make_part_of(
 
 /* The steps of a restore that replaces the SQLite database PATH of ${data},
  * whose locks the caller has.  replaced_keep() moves the write-ahead log into
- * the file, if it can, and keeps the file as PATH.replaced; an older kept
- * database is removed.  The name PATH stays until the caller renames the new
- * database to it: if there were no database for a moment, a server that starts
- * then would make a new one.  replaced_take_log() renames what is left of the
- * log to PATH.replaced-wal; the caller renames the new database next.  Both
- * functions do nothing if PATH does not exist.  Errors: RC_IO for a failed
- * sync, else as rc_of_opening(). */
+ * the file, if it can, and gives the file the second name PATH.replaced (a hard
+ * link); an older PATH.replaced is removed first.  The name PATH stays until
+ * the caller renames the new database to it: if there were no database for a
+ * moment, a server that starts then would make a new one.  replaced_take_log()
+ * renames the log, if it still exists, to PATH.replaced-wal; the caller renames
+ * the new database next.  Both functions do nothing if PATH does not exist.
+ * Errors: RC_IO for a failed sync, else as rc_of_opening(). */
 enum rc replaced_keep(const struct data *data, struct err *err) MUST_USE;
 enum rc replaced_take_log(const struct data *data, struct err *err) MUST_USE;
 
-/* Gives the old database its log back if a restore has ended, by a crash or an
- * error, between replaced_take_log() and the renaming.  Otherwise, and on
- * PostgreSQL, does nothing.  Errors: as replaced_take_log(). */
+/* Gives the old database its log back (renames PATH.replaced-wal to PATH-wal)
+ * if a restore has ended, by a crash or an error, between replaced_take_log()
+ * and the renaming of the new database to PATH.  Otherwise, and on PostgreSQL,
+ * does nothing.  Errors: as replaced_take_log(). */
 enum rc replaced_undo(const struct data *data, struct err *err) MUST_USE;
 
 /* ---- signals that end a command (interrupt.c) ---- */

@@ -97,7 +97,8 @@ migrate(void *arg, struct db *db, struct err *err)
  * (a standby was promoted) and published commits had waited for a standby, so
  * that perhaps no commit is missing.  The nodes that served on the old timeline
  * then get a limited time to confirm that the epoch may stay.  enter() is
- * called again until a node has confirmed it; when the time is over, enter()
+ * called again until such a node has confirmed the epoch or, because that node
+ * cannot confirm, has made a new one; when the time is over, enter() itself
  * makes a new epoch. */
 static enum rc
 enter(void *arg, struct db *db, bool *ret_wait, struct err *err)

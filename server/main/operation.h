@@ -2,11 +2,11 @@
 /*
  * Operations: changes in the database that operators' commands make, such as
  * `twinboxd user add`.  If a server holds the lock of the data directory, the
- * command sends the operation to it through the control socket (control.c),
- * because only that server may write to an SQLite database.  Else the command
- * does the operation itself (perform.c), even while other nodes serve a
- * PostgreSQL database.  Server and command make the same unit of work (struct
- * unit), which a writer commits.
+ * command sends the operation to that server through the control socket
+ * (control.c), because only that server may write to an SQLite database.  If
+ * the lock is free, the command takes it and does the operation itself
+ * (perform.c), even while other nodes serve a PostgreSQL database.  Server and
+ * command make the same unit of work (struct unit), which a writer commits.
  *
  * A kind of operations (those on users, those on keys) is a struct of function
  * pointers (struct operation_kind).  OPERATION_TABLE maps each operation to its
@@ -172,7 +172,8 @@ enum rc operation_run(struct operation *o, struct db *db, struct writer *writer,
     struct err *err) MUST_USE;
 
 /* Takes the lock of ${config}'s data directory and does ${o} on the database;
- * if a server holds the lock, sends ${o} to that server.  Returns when ${o} is
+ * if another process holds the lock, sends ${o} to the server that listens at
+ * the control socket (RC_PEER if no server listens).  Returns when ${o} is
  * done, with the answer in o->text, or when it has failed, with the reason in
  * ${err}.  Errors: as data_open(), data_open_db(), operation_prepare(),
  * operation_result() and control_call(), or RC_NO_MEMORY. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The operations on the keys with which this server signs.  A new key is made
- * in the process whose writer stores the key (the running server, or the
- * command if no server runs), so the private seed of the key never crosses the
- * control socket.
+ * The operations on the keys with which this server signs its requests to other
+ * servers.  A new key is made in the process whose writer stores the key (the
+ * running server, or the command if no server runs), so the private seed of the
+ * key never crosses the control socket.
  */
 #include <stdio.h>
 #include <string.h>

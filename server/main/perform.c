@@ -75,9 +75,9 @@ run_alone(const struct data *data, const struct config *config,
 	}
 	if (rc == RC_OK)
 		rc = operation_run(o, db, writer, err);
-	/* Notify the nodes that serve the database, so that a user's rights end
-	 * there at once.  If the notification is lost, the nodes find the
-	 * change at their next recheck. */
+	/* Other nodes may serve a PostgreSQL database.  Notify them, so that
+	 * the rights of a disabled user end there at once.  If this fails, they
+	 * find the change within cluster_recheck_ms. */
 	if (rc == RC_OK && db_multi_writer(db))
 		(void)!cluster_notify_all(db, &ignored);
 	writer_free(writer);

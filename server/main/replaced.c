@@ -13,9 +13,10 @@
  *	                        would apply it to the new database
  *	files_rename_synced()   the new database gets the name PATH
  *
- * Between the last two steps the old database is without its log.
- * replaced_undo() recognizes this state, because PATH and PATH.replaced are
- * still the same file, and gives the log its first name back.
+ * Between the last two steps the old database is without its log.  If the
+ * restore ends there, the next data_open() calls replaced_undo(), which
+ * recognizes this state, because PATH and PATH.replaced are still the same
+ * file, and renames PATH.replaced-wal to PATH-wal again.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -48,8 +49,9 @@ remove_tail(const char *path, const char *tail, struct err *err)
 	    err, rc_of_opening(errno), errno, "cannot remove %s", name));
 }
 
-/* Moves the write-ahead log into the file.  That this fails (the file is
- * damaged, say) is not an error: the log then stays. */
+/* Moves the write-ahead log of the database into its file and removes the log.
+ * A failure (the file is damaged, say) is ignored: the log then stays, and
+ * replaced_take_log() keeps it. */
 static void
 empty_log(const struct data *data)
 {
@@ -75,8 +77,9 @@ replaced_keep(const struct data *data, struct err *err)
 	if (access(path, F_OK) != 0)
 		return (RC_OK);
 	empty_log(data);
-	/* A log of an older database must not be there when PATH.replaced
-	 * becomes a name of this one: replaced_undo() would take it. */
+	/* Remove the PATH.replaced-wal of an earlier restore before
+	 * PATH.replaced becomes a name of the current database: replaced_undo()
+	 * would take that log for the log of the current database. */
 	if ((rc = remove_tail(path, ".replaced-wal", err)) != RC_OK ||
 	    (rc = remove_tail(path, ".replaced-shm", err)) != RC_OK ||
 	    (rc = remove_tail(path, ".replaced", err)) != RC_OK ||

@@ -17,9 +17,9 @@
 #include "log/log.h"
 #include "main/server.h"
 
-/* In milliseconds.  Before a stop the server asks the service manager for more
- * time: for drain-deadline, the time limit of the stop, plus STOP_SPARE_MS
- * (tell_stop()). */
+/* In milliseconds.  When a signal stops the server, the server asks the service
+ * manager for more time: for drain-deadline, the time limit of the stop, plus
+ * STOP_SPARE_MS (tell_stop()). */
 #define STOP_SPARE_MS 5000
 
 /* The system may have chosen the port, so it comes from the socket. */
@@ -221,12 +221,13 @@ start_first(struct server *s, int *ret_sig, struct err *err)
  * until a start fails (then returns its error).  In both cases the caller must
  * call server_stop().
  *
- * *New epoch.* When the epoch (the name of the history of the database) has
- * changed, serve_anew() is called, and the whole server stops, in the order of
- * any stop, and then starts again, so that no module has to decide which of its
- * memory is still true.  If this start fails because the database is away or
- * busy (rc_is_outage()), the start is repeated after pauses of a second,
- * without a time limit; only the first start has a time limit (start_first()).
+ * *New epoch.* When the epoch (the name of the history of a PostgreSQL
+ * database) has changed, the module cluster calls serve_anew(), and the whole
+ * server stops, in the order of any stop, and then starts again, so that no
+ * module has to decide which of its memory is still true.  If this start fails
+ * because the database is away or busy (rc_is_outage()), the start is repeated
+ * after pauses of a second, without a time limit; only the first start has a
+ * time limit (start_first()).
  * Clients are asked to reconnect, and learn of the new epoch when they do.
  */
 static enum rc

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The start: takes the lock of the data directory, opens the database, writes
- * the boot row (the time of this start, store/recovery.h), and makes every
- * module from the bottom up, the listening socket last.  The threads of the
- * modules start after everything has been made, except the readers, the threads
- * that hash passwords, and the fault carrier of test builds, which start when
- * they are made.  The threads with which a start opens PostgreSQL, and answers
- * clients meanwhile (opening.c), have ended before the first thread of a module
- * starts.
+ * the boot row (the time of this start, store/recovery.h), makes the modules
+ * from the bottom up, HTTP and its listening socket last, and then starts the
+ * threads of the modules.  Exceptions: the readers, the threads that hash
+ * passwords, and the fault carrier of test builds start when they are made; the
+ * control socket is made together with its thread.  The threads with which a
+ * start opens PostgreSQL, and answers clients meanwhile (opening.c), have ended
+ * before the first thread of a module starts.
  */
 #include <stdio.h>
 #include <string.h>
@@ -532,8 +532,8 @@ start_threads(struct server *s, struct err *err)
 /* Subscribes the cluster (if there is one), the relay and push to commits.  The
  * order here does not matter.  The relay takes ownership of the wake-up of a
  * commit (the lanes and destinations that have work), and push of its effects
- * (the changes for clients).  The publisher calls the owner last
- * (txn/publisher.h), after the cluster and all others, which only read. */
+ * (the changes for clients).  The publisher passes each of the two to its owner
+ * last (txn/publisher.h), after the other subscribers, which only read it. */
 static enum rc
 subscribe(struct server *s, struct err *err)
 {

@@ -14,8 +14,8 @@
  *	requests  requests under way are answered, and those that still come
  *	          on kept connections, until none has come for stop_quiet;
  *	          gives up after stop_requests or stop_slow_client
- *	api       handlers answer 503; the control socket and the alerts end;
- *	          no more passwords are verified
+ *	api       new requests are refused with 503; the control socket and the
+ *	          alerts end; no more passwords are verified
  *	relay     deliveries under way return
  *	writer    queued units are committed and answered
  *	upkeep    upkeep and cluster end; DATA/mark is written a last time
@@ -90,7 +90,7 @@ busy(const struct server *s)
 	return (rest_busy(s->rest) + send_gate_busy(s->gate));
 }
 
-/* Waits until every request, by HTTP or in a session, is answered and its
+/* Waits until every request, over HTTP or a WebSocket, is answered and its
  * answer is sent, and until HTTP has no connection or no new request for
  * stop_quiet.  Does not wait for a request whose head is still being received.
  * Gives up, with a line in the log, after stop_requests, or when for
@@ -125,8 +125,8 @@ wait_requests(struct server *s)
 }
 
 /* Waits until busy() is 0, so that no other thread has a request, and returns
- * true.  Returns false if that takes longer than stop_answers, or for a new
- * epoch longer than stop_away. */
+ * true.  Returns false if that takes longer than stop_answers; if the server
+ * stops for a new epoch, the limit is stop_away instead. */
 static bool
 wait_answers(struct server *s)
 {

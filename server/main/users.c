@@ -28,9 +28,10 @@
  * the prompt appears, and keys typed earlier are discarded, so that no password
  * is shown.  Keys such as Ctrl-C send no signal, but are read as characters; if
  * another process sends SIGINT, SIGTERM or SIGHUP, the terminal's settings are
- * restored before the process ends (interrupt_resets_terminal()).  Returns
- * false if ${fd} is not a terminal or echo cannot be switched off, otherwise as
- * terminal_read_line(). */
+ * restored before the process ends (interrupt_resets_terminal()).  Returns true
+ * after Enter, with the line and a NUL in ${line}.  Returns false if ${fd} is
+ * not a terminal, if echo cannot be switched off, or if terminal_read_line()
+ * fails (after Ctrl-C, or if the line does not fit, say). */
 static bool
 prompt_line(int fd, const char *prompt, char *line, size_t size)
 {

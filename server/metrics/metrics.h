@@ -310,7 +310,7 @@ int64_t metrics_get(const struct metrics *m, enum metric id);
 int64_t metrics_sum(const struct metrics *m, enum metric id);
 
 /* Returns the value of the counter of ${word}, or of the last word if ${word}
- * is not listed for ${id}. */
+ * is not listed for ${id}.  Returns 0 if ${m} is NULL. */
 int64_t metrics_get_by(
     const struct metrics *m, enum metric_by id, const char *word);
 

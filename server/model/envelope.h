@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * An envelope is one event on its way from one server to another.  Unless the
- * receiving server refuses the whole request, it sends an ack for each
- * envelope, in its answer or in a later request of its own
- * (docs/federation.md).
+ * receiving server refuses the whole request, its answer has an ack for each
+ * envelope, or lists the envelope under `later`: then the ack comes in a later
+ * request of that server.  twinbox itself never answers `later`.  An envelope
+ * without either counts as refused for now (docs/federation.md).
  */
 #ifndef MODEL_ENVELOPE_H
 #define MODEL_ENVELOPE_H
@@ -15,8 +16,9 @@
 #include "base/uuid.h"
 #include "model/message.h"
 
-/* The most envelopes of one request, bytes of a request, and acks that a
- * request carries for envelopes in the other direction. */
+/* The most envelopes in one request (ENVELOPE_ITEMS), bytes of its body
+ * (ENVELOPE_REQUEST_LEN), and acks in it (ENVELOPE_ACKS), which answer
+ * envelopes of earlier requests in the other direction. */
 #define ENVELOPE_ITEMS 50
 #define ENVELOPE_REQUEST_LEN LIMIT_PEER_REQUEST_LEN
 #define ENVELOPE_ACKS 50
@@ -84,8 +86,9 @@ const char *envelope_reason_word(enum envelope_reason reason);
 
 /* An event, as its envelope carries it.  In an envelope that was read, the
  * spans are borrowed from the parsed request and end with a NUL.  In an
- * envelope to be written, the spans are borrowed from the parcel and from the
- * buffer that the caller passes to parcel_envelope(). */
+ * envelope to be written, the spans are borrowed from the struct parcel (the
+ * batch for one destination) and from the buffer that the caller passes to
+ * parcel_envelope(). */
 struct envelope {
 	struct uuid event_id; /* message_id; the same in each attempt */
 	int kind;             /* enum event_kind; 0: unknown here */

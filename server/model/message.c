@@ -129,8 +129,8 @@ space_len(const char *s, size_t n)
 }
 
 /* Returns the length of the quoted string, with its quotes, at the start of the
- * ${n} bytes at ${s}; 0 if they do not start with a complete one that has only
- * printable ASCII.  A backslash escapes the character after it. */
+ * ${n} bytes at ${s}; 0 if no complete quoted string is there, or if it has
+ * bytes other than printable ASCII.  A backslash escapes the next byte. */
 static size_t
 quoted_len(const char *s, size_t n)
 {
@@ -225,8 +225,8 @@ priority_parse(const char *text, size_t n, int *ret)
 	return (false);
 }
 
-/* Returns the milliseconds of the unit ${suffix}, 0 if it is not a unit.  No
- * suffix means seconds. */
+/* Returns the milliseconds of the unit ${suffix}: "s", "m", "h", "d", or "" for
+ * seconds.  Returns 0 for any other text. */
 static int64_t
 unit_ms(const char *suffix)
 {

@@ -50,9 +50,9 @@ struct message_draft {
 
 /* Fills ${ret} with the message of ${draft} as its readers see it; an absent
  * content_type becomes MESSAGE_CONTENT_TYPE_DEFAULT.  The texts are borrowed
- * from ${draft}.  Its content_type and correlation_id must end with a NUL,
- * because a view has no lengths for them; wire_message_read() makes such
- * drafts. */
+ * from ${draft}; other absent texts become NULL.  The content_type and
+ * correlation_id of ${draft} must end with a NUL, because a view has no lengths
+ * for them; wire_message_read() makes such drafts. */
 void message_draft_view(
     const struct message_draft *draft, struct message_view *ret);
 
