@@ -83,15 +83,16 @@ gate() { # gate NAME ROOT
 }
 
 usable() {
-	# An unpacked archive has no commits.
-	[ "$1" != commits ] || [ -e "$root/.git" ] || return 1
+	# An unpacked archive has no commits, and must not need git.
+	case $1 in
+	commits | patches) [ -e "$root/.git" ] || return 1 ;;
+	esac
 	[ "${TWINBOX_STRICT:-0}" != 1 ] || return 0
 	case $1 in
 	format) command -v "${CLANG_FORMAT:-clang-format-14}" >/dev/null ;;
 	systemd) command -v systemd-analyze >/dev/null ;;
 	analyze) command -v "${ANALYZE_CC:-gcc}" >/dev/null ;;
 	api-docs) [ -d "$aux/lint/node_modules" ] ;;
-	patches) command -v git >/dev/null ;;
 	esac
 }
 
