@@ -305,10 +305,10 @@ renew(const char *path, struct position *ret, struct err *err)
 }
 
 /* Returns RC_EXISTS, which ends the restore, if a write-ahead log that is not
- * empty lies beside ${path}, but there is no database ${path}.  SQLite would
- * apply that log to the restored database, and the log may hold the newest
- * messages of the database that somebody has moved or removed.  An empty log,
- * which readers leave, does no harm. */
+ * empty lies beside ${path}, but there is no database ${path}.  The former
+ * database has been moved or removed then.  SQLite would apply its log to the
+ * restored database, and the log may hold the newest messages of the former
+ * one.  An empty log, which readers leave, does no harm. */
 static enum rc
 check_no_stray_log(const char *path, struct err *err)
 {

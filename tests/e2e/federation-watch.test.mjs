@@ -68,6 +68,26 @@ async function sendUntil(s, seen, what)
 	}
 }
 
+/**
+ * Sends a message to b, which takes it and does not answer yet.  Returns the
+ * message's id, and a function that sends the answer with b's present epoch.
+ */
+async function takenLate(s)
+{
+	const { ann, b } = s;
+	let answers;
+
+	await s.known();
+	const { epoch } = b;
+	b.next((request, response) => {
+		const acks = request.envelopes.map(({ message_id }) => ({ message_id, status: 'accepted' }));
+		answers = () => b.answer(response, { acks, epoch });
+	});
+	const { id } = await ann.send('bob@b.example', 'taken, and lost');
+	await eventually(() => answers, 'the request is under way');
+	return { id, answers };
+}
+
 describe('another server that changes', () => {
 	it('its keys, until an operator pins one', async (t) => {
 		const s = await scene(t, { args: ARGS });
@@ -133,15 +153,7 @@ describe('another server that changes', () => {
 	it('it was restored: what it had answered before counts no more', async (t) => {
 		const s = await scene(t, { args: ARGS });
 		const { ann, b } = s;
-		await s.known();
-		const epoch_before = b.epoch;
-		let late;
-		b.next((request, response) => {
-			const taken = request.envelopes.map(({ message_id }) => ({ message_id, status: 'accepted' }));
-			late = () => b.answer(response, { acks: taken, epoch: epoch_before });
-		});
-		const { id } = await ann.send('bob@b.example', 'taken, and lost');
-		await eventually(() => late, 'the request is under way');
+		const { id, answers } = await takenLate(s);
 		const carried = (one) => one.envelopes.filter(({ payload }) => payload.id === id).length;
 		assert.equal(b.requests.filter(carried).length, 1);
 
@@ -149,7 +161,7 @@ describe('another server that changes', () => {
 		for (let i = 0; b.documents < 2; i++)
 			await s.ann.send('carol@b.example', `another lane ${i}`).then((one) => b.gets(one.id));
 		await told(s, 'peer_restored');
-		late();
+		answers();
 		await b.gets(id);
 		await until(ann, id, 'sent');
 		assert.equal(b.requests.filter(carried).length, 2);
@@ -160,15 +172,7 @@ describe('another server that changes', () => {
 	it('it was restored twice: an answer from before comes while the document is due', async (t) => {
 		const s = await scene(t, { args: ARGS });
 		const { ann, b } = s;
-		await s.known();
-		const epoch_before = b.epoch;
-		let late;
-		b.next((request, response) => {
-			const taken = request.envelopes.map(({ message_id }) => ({ message_id, status: 'accepted' }));
-			late = () => b.answer(response, { acks: taken, epoch: epoch_before });
-		});
-		const { id } = await ann.send('bob@b.example', 'taken, and lost');
-		await eventually(() => late, 'the request is under way');
+		const { id, answers } = await takenLate(s);
 		b.epoch = new Peer('b.example').epoch;
 		for (let i = 0; b.documents < 2; i++)
 			await b.gets((await ann.send('carol@b.example', `another lane ${i}`)).id);
@@ -179,7 +183,7 @@ describe('another server that changes', () => {
 		b.epoch = new Peer('b.example').epoch;
 		await send(s, 'the document is outdated', 'carol');
 		assert.equal(b.documents, 2);
-		late();
+		answers();
 		await eventually(() => b.documents > 2, 'the document is asked for again');
 		await b.gets(id);
 		await until(ann, id, 'sent');

@@ -161,7 +161,6 @@ describe('nodes on one PostgreSQL', { concurrency: true }, () => {
 			const others = await Promise.all(['one', 'two'].map((name) => abroad(world, name)));
 
 			world.abroad = others;
-
 			for (let i = 0; i < PAUSES && !world.clients.broken; i++) {
 				await (i % 2 ? world.round('a node is killed at work', killed) :
 					world.round('a node is frozen', frozen));
